@@ -1,0 +1,226 @@
+"""Settings: small, frozen, validated groups, and the presets `paper`, `groundhog`, `base` and `small`.
+
+A setting is looked up in this order, the later one wins: preset, TOML file, flag. Nothing else decides.
+"""
+
+import difflib
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from rnnsearch.errors import UserError
+
+PRESETS = ("paper", "groundhog", "base", "small")
+
+
+class Group(BaseModel):
+    """A group of settings: frozen, and an unknown name is refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=())
+
+
+class ModelSettings(Group):
+    """What the network is; stored in the model folder. Symbols: see docs/paper.md."""
+
+    architecture: Literal["rnnsearch", "rnnencdec"] = Field(
+        "rnnsearch", description="rnnsearch (soft search) or rnnencdec (one fixed vector)"
+    )
+    embedding_size: int = Field(256, ge=1, description="m, width of the word embeddings")
+    hidden_size: int = Field(512, ge=1, description="n, hidden units of each encoder direction and of the decoder")
+    attention_size: int = Field(512, ge=1, description="n', hidden units of the alignment model")
+    maxout_size: int = Field(256, ge=1, description="l, maxout units before the output layer")
+    decoder_order: Literal["printed", "authors"] = Field(
+        "authors", description="printed: as in the paper's text; authors: as in the authors' code"
+    )
+    factored_output: bool = Field(False, description="output matrix as two factors, l x m and m x K_y (authors' code)")
+    embedding_bias: bool = Field(False, description="one bias shared by all words of an embedding (authors' code)")
+
+
+class DataSettings(Group):
+    """How text becomes batches."""
+
+    tokeniser: Literal["moses", "subword", "none"] = Field(
+        "subword", description="moses: words; subword: SentencePiece; none: split at spaces"
+    )
+    vocabulary_size: int = Field(8000, ge=4, description="entries of each vocabulary (subword: of the joint one)")
+    max_length: int = Field(
+        100, ge=1, description="longest side of a training pair, in tokens; longer pairs are left out"
+    )
+    keep_duplicates: bool = Field(False, description="keep pairs that occur more than once in the training text")
+    batching: Literal["paper", "cost"] = Field(
+        "cost", description="paper: 1,600 pairs sorted and cut into 20 batches of 80; cost: by padded tokens"
+    )
+    batch_sentences: int = Field(80, ge=1, description="pairs in a batch (batching: paper)")
+    batch_tokens: int = Field(2400, ge=1, description="padded tokens in a batch, both sides (batching: cost)")
+
+
+class TrainingSettings(Group):
+    """How the weights are found."""
+
+    optimiser: Literal["adadelta", "adam"] = Field("adam", description="adadelta (rho 0.95, epsilon 1e-6) or adam")
+    learning_rate: float = Field(1e-3, gt=0, description="learning rate (adam)")
+    loss: Literal["sum", "mean"] = Field("mean", description="sum over the tokens of a batch, or mean over them")
+    clip_norm: float = Field(1.0, gt=0, description="largest L2 norm of the gradient")
+    initialisation: Literal["paper", "scaled"] = Field(
+        "scaled", description="paper: as printed, for adadelta; scaled: by the width of each layer, for adam"
+    )
+    dropout: float = Field(0.3, ge=0, lt=1, description="dropout on embeddings, annotations and the output layer")
+    label_smoothing: float = Field(0.1, ge=0, lt=1, description="probability spread over the whole vocabulary")
+    seed: int = Field(1234, ge=0, description="seed of initialisation, order and dropout")
+    patience: int = Field(
+        6, ge=0, description="stop after so many validations without a better development BLEU; 0: never"
+    )
+    max_epochs: int = Field(0, ge=0, description="stop after so many passes over the text; 0: no limit")
+    max_updates: int = Field(0, ge=0, description="stop after so many updates; 0: no limit")
+    max_minutes: float = Field(0.0, ge=0, description="stop after so many minutes of training; 0: no limit")
+    validate_every: int = Field(0, ge=0, description="updates between validations; 0: once an epoch")
+    checkpoint_minutes: float = Field(
+        5.0, ge=0, description="minutes between checkpoints, besides those at validations"
+    )
+
+
+class SearchSettings(Group):
+    """How a translation is searched for; stored in the model folder as its default."""
+
+    beam_size: int = Field(12, ge=1, description="width of the beam")
+    normalise: bool = Field(True, description="rank by log p / length, the sentence end counted")
+    minimum_length: bool = Field(False, description="no sentence end before half the source length (authors' code)")
+    retry: bool = Field(
+        False, description="nothing finished: allow [UNK] again, then double the beam below 500 (authors' code)"
+    )
+
+
+#: Settings that may change when a run is resumed: they bound the run, they do not change its course.
+RESUMABLE = ("patience", "max_epochs", "max_updates", "max_minutes", "checkpoint_minutes")
+
+
+class Settings(Group):
+    """All settings of a training run."""
+
+    model: ModelSettings = ModelSettings()
+    data: DataSettings = DataSettings()
+    training: TrainingSettings = TrainingSettings()
+    search: SearchSettings = SearchSettings()
+
+
+GROUPS: dict[str, type[Group]] = {
+    "model": ModelSettings,
+    "data": DataSettings,
+    "training": TrainingSettings,
+    "search": SearchSettings,
+}
+#: setting name -> the group it belongs to (names are unique over the groups)
+GROUP_OF = {name: group for group, kind in GROUPS.items() for name in kind.model_fields}
+
+_PAPER: dict[str, Any] = {
+    "embedding_size": 620,
+    "hidden_size": 1000,
+    "attention_size": 1000,
+    "maxout_size": 500,
+    "decoder_order": "printed",
+    "tokeniser": "moses",
+    "vocabulary_size": 30000,
+    "max_length": 50,
+    "keep_duplicates": True,
+    "batching": "paper",
+    "optimiser": "adadelta",
+    "loss": "sum",
+    "initialisation": "paper",
+    "dropout": 0.0,
+    "label_smoothing": 0.0,
+    "patience": 0,
+    "normalise": False,
+    "retry": True,
+}
+
+_PRESETS: dict[str, dict[str, Any]] = {
+    "paper": _PAPER,
+    "groundhog": _PAPER
+    | {"decoder_order": "authors", "factored_output": True, "embedding_bias": True, "minimum_length": True},
+    "base": {},
+    "small": {
+        "embedding_size": 128,
+        "hidden_size": 192,
+        "attention_size": 128,
+        "maxout_size": 128,
+        "tokeniser": "moses",
+        "vocabulary_size": 2000,
+        "dropout": 0.1,
+        "beam_size": 5,
+    },
+}
+
+
+def nearest(name: str, known: Mapping[str, Any] | tuple[str, ...] | list[str]) -> str:
+    """' (did you mean X?)' for the known name nearest to `name`, or '' where none is near."""
+    found = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
+    return f" (did you mean {found[0]}?)" if found else ""
+
+
+def preset(name: str) -> Settings:
+    """The settings of a preset. Raises UserError for an unknown name."""
+    return with_values(Settings(), _preset_values(name), f"preset {name}")
+
+
+def load_settings(preset_name: str, toml: Path | None, flags: Mapping[str, Any]) -> Settings:
+    """Settings from a preset, then a TOML file (sections [model], [data], [training], [search]), then flags."""
+    settings = preset(preset_name)
+    if toml is not None:
+        settings = with_values(settings, read_toml(toml), str(toml))
+    return with_values(settings, flags, "")
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Settings of a TOML file as one flat table. Raises UserError for bad TOML, unknown sections and settings."""
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise UserError(f"cannot read the settings file {path}: {error.strerror or error}") from None
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path} is not UTF-8 (byte offset {error.start}); save it as UTF-8") from None
+    except tomllib.TOMLDecodeError as error:
+        raise UserError(f"{path} is not TOML: {error}") from None
+    flat: dict[str, Any] = {}
+    for section, values in table.items():
+        if section not in GROUPS:
+            where = f"; it belongs under [{GROUP_OF[section]}]" if section in GROUP_OF else nearest(section, GROUPS)
+            raise UserError(f"{path}: unknown section or setting {section!r}{where}")
+        if not isinstance(values, dict):
+            raise UserError(f"{path}: [{section}] must be a section, got {values!r}")
+        for name, value in values.items():
+            if name not in GROUPS[section].model_fields:
+                raise UserError(f"{path}: unknown setting {name!r} in [{section}]{nearest(name, GROUP_OF)}")
+            flat[name] = value
+    return flat
+
+
+def with_values(settings: Settings, values: Mapping[str, Any], where: str) -> Settings:
+    """`settings` with some values replaced and checked; `where` names their source in an error ('' for flags)."""
+    changed: dict[str, dict[str, Any]] = {group: {} for group in GROUPS}
+    for name, value in values.items():
+        if name not in GROUP_OF:
+            raise UserError(f"{where or 'flags'}: unknown setting {name!r}{nearest(name, GROUP_OF)}")
+        changed[GROUP_OF[name]][name] = value
+    groups: dict[str, Any] = {}
+    for group, kind in GROUPS.items():
+        try:
+            groups[group] = kind.model_validate(getattr(settings, group).model_dump() | changed[group])
+        except ValidationError as error:
+            raise UserError(_sentence(error, where)) from None
+    return Settings(**groups)
+
+
+def _preset_values(name: str) -> dict[str, Any]:
+    if name not in _PRESETS:
+        raise UserError(f"unknown preset {name!r}{nearest(name, PRESETS)}; there are {', '.join(PRESETS)}")
+    return _PRESETS[name]
+
+
+def _sentence(error: ValidationError, where: str) -> str:
+    first = error.errors()[0]
+    name = ".".join(str(part) for part in first["loc"])
+    shown = f"{where}: {name}" if where else "--" + name.replace("_", "-")
+    return f"{shown}: {first['msg'][0].lower()}{first['msg'][1:]}, got {first['input']!r}"

@@ -1,0 +1,140 @@
+"""The reference engine: the model's own step, in PyTorch."""
+
+import threading
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from rnnsearch.engine import Ids, Mask, Scores
+from rnnsearch.errors import UserError
+from rnnsearch.model import Memory, Model, State
+from rnnsearch.model_folder import ModelFolder
+
+
+class Rows(NamedTuple):
+    """The memory of the sentences in the grid and the state of its rows."""
+
+    memory: Memory
+    state: State
+
+
+class TorchEngine:
+    """Answers search with a `Model`. Use it from one thread: `threads` is set for the thread that opens it."""
+
+    def __init__(self, model: Model, device: str = "cpu") -> None:
+        self._model = model
+        self._device = torch.device(device)
+
+    @classmethod
+    def open(cls, folder: ModelFolder, *, device: str = "cpu", threads: int | None = None) -> "TorchEngine":
+        """The engine of a model folder."""
+        if threads is not None:
+            set_threads_here(threads)
+        model = Model(folder.model, len(folder.source.vocabulary), len(folder.target.vocabulary))
+        load_weights(model, folder)
+        try:
+            return cls(model.to(device), device)
+        except (RuntimeError, AssertionError) as error:
+            raise UserError(f"the device {device!r} cannot be used: {str(error).splitlines()[0]}") from None
+
+    @torch.inference_mode()
+    def encode(self, x: Ids, x_mask: Mask) -> Memory:
+        return self._model.encode(self._tensor(x), self._tensor(x_mask))
+
+    @torch.inference_mode()
+    def start(self, memory: Memory, beam: int) -> Rows:
+        return Rows(memory, self._model.start(memory, beam))
+
+    @torch.inference_mode()
+    def step(self, state: Rows, words: Ids, parents: Ids) -> tuple[Rows, Tensor, Tensor]:
+        memory, (s, c) = state
+        beam = s.shape[1]
+        sentences = parents[::beam] // beam
+        if len(sentences) != s.shape[0] or (sentences != np.arange(len(sentences))).any():
+            memory = _rows_of(memory, self._tensor(sentences))
+        order = self._tensor(parents)
+        s, c = _regroup(s, order, beam), None if c is None else _regroup(c, order, beam)
+        given = None if words[0] < 0 else self._tensor(words).view(-1, beam)
+        new, log_p, alpha = self._model.step(memory, State(s, c), given)
+        return Rows(memory, new), log_p.flatten(0, 1), alpha.flatten(0, 1)
+
+    @torch.inference_mode()
+    def best(self, log_p: Tensor, scores: Scores, banned: Mapping[int, Mask], k: int) -> tuple[Scores, Ids, Ids]:
+        B, beam = scores.shape
+        grid = log_p.view(B, beam, -1)
+        for word, sentences in banned.items():
+            grid[self._tensor(sentences), :, word] = -torch.inf
+        width = grid.shape[2]
+        # The k best of each row first: the sums in float64 are then made over few.
+        row_scores, row_words = grid.topk(min(k, width), dim=2)
+        sums = torch.from_numpy(scores).to(self._device).unsqueeze(2) + row_scores.double()
+        top, place = sums.flatten(1).topk(min(k, sums.shape[1] * sums.shape[2]), dim=1)
+        slots = place // row_words.shape[2]
+        words = row_words.flatten(1).gather(1, place)
+        return _fill(top.cpu().numpy(), slots.cpu().numpy(), words.cpu().numpy(), k)
+
+    @torch.inference_mode()
+    def score(self, log_p: Tensor, words: Ids) -> Scores:
+        found: Scores = log_p.gather(1, self._tensor(words).unsqueeze(1)).squeeze(1).double().cpu().numpy()
+        return found
+
+    def alpha(self, alpha: Tensor) -> NDArray[np.float32]:
+        found: NDArray[np.float32] = alpha.cpu().numpy()
+        return found
+
+    def close(self) -> None:
+        del self._model
+
+    def _tensor(self, array: NDArray[np.generic]) -> Tensor:
+        return torch.from_numpy(np.ascontiguousarray(array)).to(self._device)
+
+
+def load_weights(model: Model, folder: ModelFolder) -> None:
+    """Put a folder's weights into `model`; every missing, unknown or misshapen one is named in one UserError."""
+    weights = folder.weights()
+    wanted = {name: tuple(p.shape) for name, p in model.named_parameters()}
+    wrong = [f"{name} is missing" for name in wanted.keys() - weights.keys()]
+    wrong += [f"{name} is unknown" for name in weights.keys() - wanted.keys()]
+    wrong += [
+        f"{name} is {list(weights[name].shape)} and not {list(shape)}"
+        for name, shape in wanted.items()
+        if name in weights and tuple(weights[name].shape) != shape
+    ]
+    if wrong:
+        raise UserError(f"the weights in {folder.path} do not fit its config.json: {'; '.join(sorted(wrong))}")
+    model.load_state_dict({name: torch.from_numpy(array) for name, array in weights.items()})
+    model.eval()
+
+
+def set_threads_here(threads: int) -> None:
+    """Let PyTorch use `threads` threads for work begun in this thread, and leave every other thread's number alone.
+
+    PyTorch keeps one number for each thread and one for threads yet to come; a second thread puts the latter back.
+    """
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    restore = threading.Thread(target=torch.set_num_threads, args=(before,))
+    restore.start()
+    restore.join()
+
+
+def _rows_of(memory: Memory, sentences: Tensor) -> Memory:
+    return Memory(*(part[sentences] if part.numel() else part for part in memory))
+
+
+def _regroup(x: Tensor, parents: Tensor, beam: int) -> Tensor:
+    """Rows [B', beam, width] of x [B, beam, width] by their old row numbers."""
+    return x.reshape(-1, x.shape[-1])[parents].view(-1, beam, x.shape[-1])
+
+
+def _fill(scores: Scores, slots: Ids, words: Ids, k: int) -> tuple[Scores, Ids, Ids]:
+    """Pad to k columns with -inf, where a tiny vocabulary has fewer continuations than the beam is wide."""
+    lack = k - scores.shape[1]
+    if lack:
+        scores = np.pad(scores, ((0, 0), (0, lack)), constant_values=-np.inf)
+        slots, words = (np.pad(a, ((0, 0), (0, lack))) for a in (slots, words))
+    return scores, slots, words

@@ -1,0 +1,195 @@
+"""The network: parameters by the paper's names, their initialisation, and the calls encode, start, step and loss."""
+
+import math
+from types import ModuleType
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import dropout, embedding, linear
+
+from rnnsearch import kernels, paper
+from rnnsearch.config import ModelSettings
+from rnnsearch.parameters import Attention, Output, Unit
+
+
+class Memory(NamedTuple):
+    """What the decoder sees of B source sentences. RNNencdec: h is c as one column, U_a_h is empty."""
+
+    h: Tensor  # [B, T_x, 2n]; RNNencdec [B, 1, n]
+    U_a_h: Tensor  # [B, T_x, n']
+    mask: Tensor  # [B, T_x] bool
+    s_0: Tensor  # [B, n]
+
+
+class State(NamedTuple):
+    """The decoder between two words of k hypotheses a sentence; c is None before the first word."""
+
+    s: Tensor  # [B, k, n]
+    c: Tensor | None  # [B, k, 2n]
+
+
+class Loss(NamedTuple):
+    """Sums over the target tokens of a batch, sentence ends counted."""
+
+    total: Tensor  # what is minimised: differentiable, with label smoothing
+    nll: Tensor  # -log p, no smoothing, no gradient
+    tokens: int
+
+
+class Model(nn.Module):
+    """RNNsearch or RNNencdec. `equations` is `kernels` or, for comparison, `paper`."""
+
+    def __init__(
+        self, settings: ModelSettings, source_size: int, target_size: int, equations: ModuleType = kernels
+    ) -> None:
+        super().__init__()
+        self.settings = settings
+        self.equations = equations
+        m, n, l = settings.embedding_size, settings.hidden_size, settings.maxout_size
+        search = settings.architecture == "rnnsearch"
+        context = 2 * n if search else n
+        self.E_x = nn.Parameter(torch.empty(source_size, m))
+        self.E_y = nn.Parameter(torch.empty(target_size, m))
+        self.b_x = nn.Parameter(torch.empty(m)) if settings.embedding_bias else None
+        self.b_Ey = nn.Parameter(torch.empty(m)) if settings.embedding_bias else None
+        self.encoder_forward = _unit(m, n)
+        self.encoder_backward = _unit(m, n) if search else None
+        self.decoder = _unit(m, n, context)
+        self.attention = _matrices(v_a=(settings.attention_size,), W_a=(settings.attention_size, n),
+                                   U_a=(settings.attention_size, context)) if search else None  # fmt: skip
+        self.initial = _matrices(W_s=(n, n), b_s=(n,))  # RNNencdec's V
+        inner = m if settings.factored_output else l
+        self.output = _matrices(U_o=(2 * l, n), V_o=(2 * l, m), C_o=(2 * l, context), b_o=(2 * l,),
+                                W_o=(target_size, inner), b_y=(target_size,))  # fmt: skip
+        if settings.factored_output:
+            self.output["W_t"] = nn.Parameter(torch.empty(m, l))
+
+    @torch.no_grad()
+    def initialise(self, kind: str, seed: int) -> None:
+        """`paper`: as printed in appendix B.1. `scaled`: by the width of each layer, what Adam needs."""
+        generator = torch.Generator().manual_seed(seed)
+        for name, p in self.named_parameters():
+            short = name.rpartition(".")[2]
+            if short in {"U", "U_z", "U_r"}:
+                nn.init.orthogonal_(p, generator=generator)
+            elif short.startswith("b"):
+                p.zero_()
+            elif kind == "paper":
+                scale = 0.0 if short == "v_a" else 0.001 if short in {"W_a", "U_a"} else 0.01
+                p.normal_(0.0, scale, generator=generator) if scale else p.zero_()
+            elif short in {"E_x", "E_y"}:
+                p.normal_(0.0, 1.0, generator=generator)
+            else:
+                bound = 1 / math.sqrt(p.shape[-1])
+                p.uniform_(-bound, bound, generator=generator)
+
+    def loss(self, x: Tensor, x_mask: Tensor, y: Tensor, y_mask: Tensor, *, dropout: float = 0.0,
+             label_smoothing: float = 0.0) -> Loss:  # fmt: skip
+        """Loss of a batch: x [B, T_x], y [B, T_y] word ids with the sentence end, masks bool."""
+        memory = self._memory(x, x_mask, dropout)
+        Ey = _drop(_embed(y, self.E_y, self.b_Ey), dropout)
+        before = torch.cat([torch.zeros_like(Ey[:, :1]), Ey[:, :-1]], dim=1)  # E y_{i-1}; nothing before the first word
+        printed = self.settings.decoder_order == "printed"
+        s, c = self._recursion(before if printed else Ey, memory)
+        asked = s[:, 1:] if printed else s[:, :-1]
+        t = self._readout(asked[y_mask], before[y_mask], c[y_mask])
+        total, nll = self.equations.loss(Output(**self.output), _drop(t, dropout), y[y_mask], label_smoothing)
+        return Loss(total, nll, t.shape[0])
+
+    def alignment(self, x: Tensor, x_mask: Tensor, y: Tensor) -> Tensor:
+        """alpha [B, T_y, T_x] of given translations (RNNsearch only)."""
+        memory = self._memory(x, x_mask, 0.0)
+        Ey = _embed(y, self.E_y, self.b_Ey)
+        before = torch.cat([torch.zeros_like(Ey[:, :1]), Ey[:, :-1]], dim=1)
+        unit, attention = Unit(**self.decoder), self._attention()
+        consumed = before if self.settings.decoder_order == "printed" else Ey
+        alpha: Tensor = self.equations.search_recursion(unit, attention, consumed, memory.s_0, memory.h, x_mask)[2]
+        return alpha
+
+    def encode(self, x: Tensor, x_mask: Tensor) -> Memory:
+        """The annotations of B sentences, x [B, T_x], and what else a sentence needs only once."""
+        return self._memory(x, x_mask, 0.0)
+
+    def start(self, memory: Memory, beam: int) -> State:
+        """s_0 for each of `beam` hypotheses a sentence."""
+        return State(memory.s_0.unsqueeze(1).expand(-1, beam, -1), None)
+
+    def step(self, memory: Memory, state: State, words: Tensor | None) -> tuple[State, Tensor, Tensor]:
+        """One word further: the state, log p [B, k, K_y] and alpha [B, k, T_x] of the word after `words` [B, k].
+
+        `words` is None before the first word: then E y_{i-1} is zero, and in the authors' order nothing is consumed.
+        """
+        B, k = state.s.shape[:2]
+        Ey = state.s.new_zeros(B, k, self.E_y.shape[1]) if words is None else _embed(words, self.E_y, self.b_Ey)
+        unit, s = Unit(**self.decoder), state.s
+        if self.settings.decoder_order == "authors" and words is not None:
+            s = paper.gated_unit(unit, Ey, s, state.c)
+        alpha, c = self._look(memory, s)
+        if self.settings.decoder_order == "printed":
+            s = paper.gated_unit(unit, Ey, s, c)
+        output = Output(**self.output)
+        return State(s, c), paper.log_p(output, paper.readout(output, s, Ey, c)), alpha
+
+    def _readout(self, s: Tensor, Ey: Tensor, c: Tensor) -> Tensor:
+        return paper.readout(Output(**self.output), s, Ey, c)
+
+    def _memory(self, x: Tensor, x_mask: Tensor, p: float) -> Memory:
+        Ex = _drop(_embed(x, self.E_x, self.b_x), p)
+        W_s, b_s = self.initial["W_s"], self.initial["b_s"]
+        forward = Unit(**self.encoder_forward)
+        if self.encoder_backward is None:
+            c = self.equations.states(forward, Ex, x_mask)[:, -1]
+            return Memory(_drop(c, p).unsqueeze(1), c.new_empty(0), x_mask, torch.tanh(linear(c, W_s, b_s)))
+        h = self.equations.annotations(Ex, x_mask, forward, Unit(**self.encoder_backward))
+        s_0 = torch.tanh(linear(h[:, 0, W_s.shape[1] :], W_s, b_s))  # s_0 = tanh(W_s h<-_1)
+        h = _drop(h, p)
+        return Memory(h, linear(h, self._attention().U_a), x_mask, s_0)
+
+    def _recursion(self, Ey: Tensor, memory: Memory) -> tuple[Tensor, Tensor]:
+        unit = Unit(**self.decoder)
+        if self.attention is None:
+            c = memory.h[:, 0]
+            s: Tensor = self.equations.fixed_recursion(unit, Ey, memory.s_0, c)
+            return s, memory.h.expand(-1, Ey.shape[1], -1)
+        s, contexts, _ = self.equations.search_recursion(unit, self._attention(), Ey, memory.s_0, memory.h, memory.mask)
+        return s, contexts
+
+    def _look(self, memory: Memory, s: Tensor) -> tuple[Tensor, Tensor]:
+        """alpha and c. RNNencdec aligns nothing: c is fixed and alpha is spread evenly."""
+        if self.attention is None:
+            even = memory.mask / memory.mask.sum(1, keepdim=True)
+            return even.unsqueeze(1).expand(-1, s.shape[1], -1), memory.h.expand(-1, s.shape[1], -1)
+        alpha = paper.align(self._attention(), s, memory.U_a_h, memory.mask)
+        return alpha, alpha @ memory.h
+
+    def _attention(self) -> Attention:
+        assert self.attention is not None
+        return Attention(**self.attention)
+
+
+def _matrices(**shapes: tuple[int, ...]) -> nn.ParameterDict:
+    return nn.ParameterDict({name: nn.Parameter(torch.empty(shape)) for name, shape in shapes.items()})
+
+
+def _unit(m: int, n: int, context: int = 0) -> nn.ParameterDict:
+    """Parameters of a gated hidden unit: W [n, m], U [n, n], b [n] and, with a context, C [n, context]."""
+    shapes: dict[str, tuple[int, ...]] = {"W": (n, m), "W_z": (n, m), "W_r": (n, m)}
+    shapes |= {"U": (n, n), "U_z": (n, n), "U_r": (n, n), "b": (n,)}
+    if context:
+        shapes |= {"C": (n, context), "C_z": (n, context), "C_r": (n, context)}
+    return _matrices(**shapes)
+
+
+def _embed(words: Tensor, E: Tensor, b: Tensor | None) -> Tensor:
+    Ew = embedding(words, E)
+    return Ew if b is None else Ew + b
+
+
+def _drop(x: Tensor, p: float) -> Tensor:
+    return dropout(x, p) if p else x
+
+
+def parameter_count(model: nn.Module) -> int:
+    """Number of weights."""
+    return sum(p.numel() for p in model.parameters())

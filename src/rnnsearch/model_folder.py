@@ -1,0 +1,148 @@
+"""The model folder: config.json (format 1), vocabularies and model.safetensors; read and written without torch.
+
+Nothing in it can run code when it is opened, and nothing in it is the user's text but the words of the vocabularies.
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import ValidationError
+
+from rnnsearch import __version__
+from rnnsearch.config import ModelSettings, SearchSettings
+from rnnsearch.errors import UserError
+from rnnsearch.text.side import Side
+
+FORMAT = 1
+CONFIG, WEIGHTS = "config.json", "model.safetensors"
+
+Weights = Mapping[str, NDArray[np.float32]]
+
+
+@dataclass(frozen=True)
+class ModelFolder:
+    """A model folder, opened: all but the weights, which `weights()` reads."""
+
+    path: Path
+    model: ModelSettings
+    search: SearchSettings
+    max_length: int  # longest side of a training pair, in tokens
+    source: Side
+    target: Side
+    about: dict[str, Any]  # how the weights came about: preset, updates, development BLEU ...
+
+    @classmethod
+    def open(cls, path: Path | str) -> "ModelFolder":
+        """Open a folder. Raises UserError, one sentence, for anything missing, damaged or newer than this program."""
+        path = Path(path)
+        config = _read_config(path)
+        found = config.get("format")
+        if found != FORMAT:
+            newer = isinstance(found, int) and found > FORMAT
+            advice = "update rnnsearch to use it" if newer else "it is no model folder of rnnsearch"
+            raise UserError(
+                f"{path / CONFIG} has format {found!r}, this rnnsearch {__version__} reads {FORMAT}: {advice}"
+            )
+        try:
+            return cls(
+                path,
+                ModelSettings.model_validate(config["model"]),
+                SearchSettings.model_validate(config["search"]),
+                int(config["max_length"]),
+                Side.load(config["source"], path),
+                Side.load(config["target"], path),
+                dict(config.get("about", {})),
+            )
+        except (KeyError, TypeError, ValueError, ValidationError) as error:
+            raise UserError(f"{path / CONFIG} is damaged: {_first_line(error)}") from None
+
+    def weights(self) -> dict[str, NDArray[np.float32]]:
+        """The weights by name. Raises UserError where the file is missing or damaged."""
+        from safetensors import SafetensorError
+        from safetensors.numpy import load_file
+
+        file = self.path / WEIGHTS
+        try:
+            return load_file(file)
+        except FileNotFoundError:
+            raise UserError(f"{file} is missing; the folder is no whole model") from None
+        except (SafetensorError, OSError, ValueError) as error:
+            raise UserError(f"{file} is damaged ({_first_line(error)}); copy the model again") from None
+
+    def metadata(self) -> dict[str, str]:
+        """What the training said of these weights: updates, development BLEU ... ({} where nothing)."""
+        from safetensors import safe_open
+
+        with safe_open(self.path / WEIGHTS, framework="numpy") as file:
+            return dict(file.metadata() or {})
+
+
+def save_model(
+    path: Path,
+    *,
+    model: ModelSettings,
+    search: SearchSettings,
+    max_length: int,
+    source: Side,
+    target: Side,
+    weights: Weights,
+    about: Mapping[str, Any],
+    metadata: Mapping[str, str],
+) -> None:
+    """Write a whole model folder. The weights come first and config.json last: a folder without it is no model."""
+    path.mkdir(parents=True, exist_ok=True)
+    config = {
+        "format": FORMAT,
+        "rnnsearch": __version__,
+        "model": model.model_dump(),
+        "search": search.model_dump(),
+        "max_length": max_length,
+        "source": source.config(),
+        "target": target.config(),
+        "about": dict(about),
+    }
+    for name, content in (source.files() | target.files()).items():
+        write_whole(path / name, content)
+    save_weights(path, weights, metadata)
+    write_whole(path / CONFIG, (json.dumps(config, indent=2, ensure_ascii=False) + "\n").encode())
+
+
+def save_weights(path: Path, weights: Weights, metadata: Mapping[str, str]) -> None:
+    """Replace the weights of a model folder, all or nothing."""
+    from safetensors.numpy import save
+
+    write_whole(path / WEIGHTS, save(dict(weights), dict(metadata)))
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file so that its name always stands for a whole one: temporary file, sync, rename."""
+    temporary = path.with_name(path.name + ".part")
+    with temporary.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(temporary, path)
+
+
+def _read_config(path: Path) -> dict[str, Any]:
+    if not path.is_dir():
+        raise UserError(f"there is no model folder {path}")
+    try:
+        config = json.loads((path / CONFIG).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise UserError(f"{path} is no model folder: it has no {CONFIG}") from None
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise UserError(f"{path / CONFIG} is damaged: {_first_line(error)}") from None
+    if not isinstance(config, dict):
+        raise UserError(f"{path / CONFIG} is damaged: it holds no table")
+    return config
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]

@@ -1,0 +1,1 @@
+"""Text: cleaning, parallel corpora, tokenisers, vocabularies, the encoded store and batches. No torch here."""

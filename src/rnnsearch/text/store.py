@@ -1,0 +1,148 @@
+"""The encoded corpus: ids of all pairs in flat memory-mapped files, so memory does not grow with the corpus."""
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rnnsearch.errors import UserError
+
+_SIDES = ("source", "target")
+_DESCRIPTION = "store.json"
+
+
+class EncodedCorpusWriter:
+    """Writes an encoded corpus beside `folder` and puts it in its place on `close`; an earlier one goes only then."""
+
+    def __init__(self, folder: Path) -> None:
+        """`folder`: where the corpus will be. Other files put into `partial` before `close` come along."""
+        self.folder = folder
+        self.partial = folder.with_name(folder.name + ".partial")
+        shutil.rmtree(self.partial, ignore_errors=True)
+        self.partial.mkdir(parents=True)
+        self._ids = [_create(self.partial / f"{side}.ids") for side in _SIDES]
+        self._ends = [_create(self.partial / f"{side}.ends") for side in _SIDES]
+        self._lengths = [_create(self.partial / f"{side}.lengths") for side in _SIDES]
+        self._totals = [0, 0]
+        self._pairs = 0
+        self._hash = hashlib.sha256()
+
+    def append(self, source_ids: Sequence[int], target_ids: Sequence[int]) -> None:
+        """Add a pair; neither side has a sentence end of its own."""
+        for side, ids in enumerate((source_ids, target_ids)):
+            data = np.asarray(ids, dtype="<i4").tobytes()
+            self._totals[side] += len(ids)
+            length = np.int32(len(ids)).astype("<i4").tobytes()
+            self._ids[side].write(data)
+            self._ends[side].write(np.int64(self._totals[side]).astype("<i8").tobytes())
+            self._lengths[side].write(length)
+            self._hash.update(length + data)
+        self._pairs += 1
+
+    def close(self) -> None:
+        """Finish the files and move them to `folder`."""
+        for file in (*self._ids, *self._ends, *self._lengths):
+            file.flush()
+            os.fsync(file.fileno())
+            file.close()
+        about = {"pairs": self._pairs, "tokens": self._totals, "fingerprint": self._hash.hexdigest()}
+        write_whole(self.partial / _DESCRIPTION, (json.dumps(about) + "\n").encode())
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.partial.replace(self.folder)
+
+    def abandon(self) -> None:
+        """Remove what was written so far; after `close` this does nothing."""
+        for file in (*self._ids, *self._ends, *self._lengths):
+            with contextlib.suppress(OSError):  # a full disk cannot take what is still buffered
+                file.close()
+        shutil.rmtree(self.partial, ignore_errors=True)
+
+    def __enter__(self) -> "EncodedCorpusWriter":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.abandon()
+
+
+class EncodedCorpus:
+    """An encoded corpus, memory-mapped. `fingerprint` is the sha256 of all its ids, in hexadecimal."""
+
+    def __init__(self, folder: Path, about: dict[str, Any]) -> None:
+        pairs, tokens = int(about["pairs"]), [int(total) for total in about["tokens"]]
+        self.fingerprint = str(about["fingerprint"])
+        self._ids = [_map(folder / f"{side}.ids", "<i4", tokens[i]) for i, side in enumerate(_SIDES)]
+        self._ends = [_map(folder / f"{side}.ends", "<i8", pairs) for side in _SIDES]
+        self._lengths = [_map(folder / f"{side}.lengths", "<i4", pairs) for side in _SIDES]
+
+    @classmethod
+    def open(cls, folder: Path) -> "EncodedCorpus":
+        """The corpus that a writer left in `folder`. Raises UserError where it is missing or damaged."""
+        try:
+            about = json.loads((folder / _DESCRIPTION).read_text(encoding="utf-8"))
+            return cls(folder, about)
+        except OSError as error:
+            raise UserError(f"cannot read the encoded corpus {folder}: {error.strerror or error}") from None
+        except (ValueError, KeyError, TypeError, IndexError) as error:
+            raise UserError(f"the encoded corpus {folder} is damaged ({error}); prepare it again") from None
+
+    def __len__(self) -> int:
+        """Number of pairs."""
+        return len(self._lengths[0])
+
+    @property
+    def lengths(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Tokens of each pair [N], source and target, memory-mapped, sentence end not counted."""
+        return self._lengths[0], self._lengths[1]
+
+    @property
+    def tokens(self) -> tuple[int, int]:
+        """Tokens of the whole corpus, source and target, sentence ends not counted."""
+        return len(self._ids[0]), len(self._ids[1])
+
+    def pair(self, index: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Source ids and target ids of a pair, without sentence ends. Raises IndexError outside 0 .. N-1."""
+        if not 0 <= index < len(self):
+            raise IndexError(index)
+        source, target = (self._side(side, index) for side in (0, 1))
+        return source, target
+
+    def _side(self, side: int, index: int) -> NDArray[np.int32]:
+        end = int(self._ends[side][index])
+        return self._ids[side][end - int(self._lengths[side][index]) : end]
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file so that it is there whole or not at all."""
+    partial = path.with_name(path.name + ".partial")
+    with partial.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    partial.replace(path)
+
+
+def _create(path: Path) -> BinaryIO:
+    return path.open("wb", buffering=1 << 16)
+
+
+def _map(path: Path, dtype: str, count: int) -> NDArray[Any]:
+    """A read-only array [count] over a file. Raises ValueError where the file has another size."""
+    expected = count * np.dtype(dtype).itemsize
+    if path.stat().st_size != expected:
+        raise ValueError(f"{path.name} has {path.stat().st_size:,} bytes instead of {expected:,}")
+    if count == 0:
+        return np.empty(0, dtype=dtype)  # an empty file cannot be mapped
+    return np.memmap(path, dtype=dtype, mode="r", shape=(count,))

@@ -1,0 +1,366 @@
+"""The training loop: updates, validations, checkpoints and limits, in an order that an interruption does not change."""
+
+import logging
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field, replace
+from importlib.util import find_spec
+from itertools import islice
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from rnnsearch.config import Settings
+from rnnsearch.errors import UserError
+from rnnsearch.evaluation.curve import draw_curve
+from rnnsearch.model import Loss, Model
+from rnnsearch.text.batches import collate, cost_batches, dearest, paper_batches
+from rnnsearch.training import Outcome
+from rnnsearch.training.checkpoint import load_checkpoint, save_checkpoint
+from rnnsearch.training.interrupt import Interrupt, Interrupted
+from rnnsearch.training.keep import keep_best, keep_last
+from rnnsearch.training.launch import Run
+from rnnsearch.training.optimiser import Optimiser
+from rnnsearch.training.progress import Display, Meter
+from rnnsearch.training.validation import DevelopmentSet, Validation, to_torch
+
+#: Updates between two lines of metrics.jsonl.
+METRICS_EVERY = 10
+
+logger = logging.getLogger("rnnsearch")
+
+
+@dataclass
+class State:
+    """Where a run stands, apart from weights and optimiser. `epoch` counts whole passes, `batch` those of the next."""
+
+    update: int = 0
+    epoch: int = 0
+    batch: int = 0
+    seconds: float = 0.0
+    #: the update after which the last validation was
+    validated: int = 0
+    bad_validations: int = 0
+    #: rank of the best validation of those that steer the run, and of all: a run that ends at a limit validates out of
+    #: turn, which must not change how it goes on when it is resumed
+    best: list[float] = field(default_factory=lambda: [-1.0, 0.0])
+    kept: list[float] = field(default_factory=lambda: [-1.0, 0.0])
+    kept_bleu: float | None = None
+
+
+def go_on(run: Run, *, device: str = "cpu", threads: int | None = None, bar: bool = False) -> Outcome:
+    """Train from where `run` stands to a limit or an interruption. Raises UserError where training diverges."""
+    with run.folder.logging(), Interrupt() as interrupt, Display(bar, run.folder.note) as display:
+        _set_up_torch(run.settings, device, threads)
+        trainer = Trainer(run, device, interrupt, display)
+        return trainer.run()
+
+
+class Trainer:
+    """A run in progress: model, optimiser and state, on one device."""
+
+    def __init__(self, run: Run, device: str, interrupt: Interrupt, display: Display) -> None:
+        self._run, self._folder, self._settings = run, run.folder, run.settings
+        self._interrupt, self._display = interrupt, display
+        self._device = torch.device(device)
+        source, target = run.text.sides
+        self._model = Model(self._settings.model, len(source.vocabulary), len(target.vocabulary)).to(self._device)
+        self._optimiser = Optimiser(self._model.parameters(), self._settings.training)
+        self._state = State()
+        self._before = (0.0, 0)
+        self._draws = find_spec("matplotlib") is not None
+        if not self._draws:
+            logger.info('the curve is not drawn: that needs matplotlib (pip install "rnnsearch[plot]")')
+        self._dev = DevelopmentSet(run.text.dev_pairs, run.text.sides, self._settings.data, self._settings.search)
+        self._meter = Meter()
+        self._started = self._saved = time.monotonic()
+        self._restore() if run.record.ready else self._begin()
+        # All batches of an epoch are never held at once: the corpus may be large.
+        self._size = sum(1 for _ in self._order())
+        self._enter_epoch()
+        self._before = (self._state.seconds, self._done())
+        self._started = self._saved = time.monotonic()
+
+    def run(self) -> Outcome:
+        """Go on to the end, and say how it was."""
+        try:
+            self._run_dearest()
+            reason = self._train()
+        except Interrupted:
+            self._save()
+            keep_last(self._run, self._model, self._said())
+            return self._outcome("it was interrupted", interrupted=True)
+        except UserError:
+            self._save()
+            raise
+        return self._outcome(reason)
+
+    def _train(self) -> str:
+        """All updates, and the validations that are due; returns why it ended."""
+        while True:
+            self._interrupt.check()
+            if self._due():
+                self._validate(in_turn=True)
+            if reason := self._limit():
+                break
+            self._update()
+            self._optimiser.check()
+            if time.monotonic() - self._saved >= 60 * self._settings.training.checkpoint_minutes:
+                self._save()
+        if self._state.validated != self._state.update or not self._state.update:
+            self._validate(in_turn=False)
+        return reason
+
+    def _begin(self) -> None:
+        """The weights and the first checkpoint of a new run."""
+        torch.manual_seed(self._settings.training.seed)
+        if self._run.weights is None:
+            self._model.initialise(self._settings.training.initialisation, self._settings.training.seed)
+        else:
+            self._model.load_state_dict({name: torch.from_numpy(array) for name, array in self._run.weights.items()})
+        keep_last(self._run, self._model, self._said())
+        self._save()
+        self._run.record = replace(self._run.record, ready=True)
+        self._folder.write_record(self._run.record)
+
+    def _restore(self) -> None:
+        """Weights, optimiser, random numbers and state of the newest whole checkpoint."""
+        tensors, state = load_checkpoint(self._folder.checkpoints)
+        parts: dict[str, dict[str, torch.Tensor]] = {"model": {}, "optimiser": {}, "random": {}}
+        for name, tensor in tensors.items():
+            part, _, rest = name.partition(".")
+            parts[part][rest] = tensor
+        self._model.load_state_dict(parts["model"])
+        self._optimiser.restore(parts["optimiser"], state["optimiser"])
+        self._set_random(parts["random"])
+        self._state = State(**state["run"])
+        self._folder.cut_metrics(self._state.update, self._state.validated)
+        logger.info("going on after update %d, epoch %d", self._state.update, self._state.epoch + 1)
+
+    def _save(self) -> None:
+        """Write a checkpoint."""
+        self._state.seconds = self._seconds()
+        tensors = {f"model.{name}": tensor for name, tensor in self._model.state_dict().items()}
+        tensors |= {f"optimiser.{name}": tensor for name, tensor in self._optimiser.tensors().items()}
+        tensors |= {f"random.{name}": tensor for name, tensor in self._random().items()}
+        state = {"run": asdict(self._state), "optimiser": self._optimiser.state()}
+        save_checkpoint(self._folder.checkpoints, tensors, state)
+        self._saved = time.monotonic()
+
+    def _random(self) -> dict[str, torch.Tensor]:
+        """States of the generators that dropout draws from."""
+        states = {"cpu": torch.get_rng_state()}
+        if self._device.type == "cuda":
+            states["cuda"] = torch.cuda.get_rng_state(self._device)
+        return states
+
+    def _set_random(self, states: dict[str, torch.Tensor]) -> None:
+        torch.set_rng_state(states["cpu"])
+        if self._device.type == "cuda" and "cuda" in states:
+            torch.cuda.set_rng_state(states["cuda"], self._device)
+
+    def _order(self) -> Iterator[NDArray[np.int64]]:
+        """The batches of the current epoch; the same for the same seed and epoch."""
+        data, seed, epoch = self._settings.data, self._settings.training.seed, self._state.epoch
+        if data.batching == "paper":
+            return paper_batches(*self._run.text.store.lengths, seed, epoch, batch=data.batch_sentences)
+        return cost_batches(*self._run.text.store.lengths, seed, epoch, data.batch_tokens)
+
+    def _enter_epoch(self) -> None:
+        """Stand before the next batch of the current epoch."""
+        self._upcoming = islice(self._order(), self._state.batch, None)
+        self._next = next(self._upcoming)
+
+    def _done(self) -> int:
+        """Batches behind us, over all epochs (which differ a little in size)."""
+        return self._state.epoch * self._size + self._state.batch
+
+    def _loss(self, indices: NDArray[np.int64]) -> tuple[torch.Tensor, Loss]:
+        """The objective to differentiate, and the loss of a batch."""
+        training = self._settings.training
+        batch = to_torch(collate([self._run.text.store.pair(int(i)) for i in indices]), self._device)
+        loss = self._model.loss(*batch, dropout=training.dropout, label_smoothing=training.label_smoothing)
+        return (loss.total if training.loss == "sum" else loss.total / loss.tokens), loss
+
+    def _run_dearest(self) -> None:
+        """Run the batches that need most memory, without an update: too little of it shows now and not in an hour."""
+        lengths, random = self._run.text.store.lengths, self._random()
+
+        def shape(indices: NDArray[np.int64]) -> tuple[int, int, int]:
+            return len(indices), int(lengths[0][indices].max()) + 1, int(lengths[1][indices].max()) + 1
+
+        # The alignment model grows with B T_x T_y, all the rest with padded tokens.
+        largest = max(self._order(), key=lambda indices: math.prod(shape(indices)))
+        for indices in {shape(found): found for found in (largest, dearest(self._order(), *lengths))}.values():
+            rows, T_x, T_y = shape(indices)
+            told = f"{rows} pairs, {T_x} x {T_y} tokens"
+            logger.info("running the dearest batch first: %s", told)
+            try:
+                self._loss(indices)[0].backward()  # type: ignore[no-untyped-call]
+            except (RuntimeError, MemoryError) as error:
+                raise _out_of_memory(error, told, self._settings) from None
+        self._optimiser.forget()
+        self._set_random(random)
+
+    def _update(self) -> None:
+        """One batch: an update, or the skip of one that is not finite."""
+        started = time.monotonic()
+        state = self._state
+        objective, loss = self._loss(self._next)
+        norm = self._optimiser.step(objective)
+        epoch = state.epoch + 1
+        self._advance()
+        if self._optimiser.skipped_in_a_row:
+            logger.warning("update skipped, loss or gradient was not finite (%d so far)", self._optimiser.skipped)
+            return
+        state.update += 1
+        figures = (float(loss.nll), loss.tokens, norm, time.monotonic() - started)
+        self._meter.add(*figures)
+        if state.update % METRICS_EVERY == 0:
+            self._add_metrics(epoch)
+        self._display.show(state.update, epoch, figures, self._left())
+
+    def _advance(self) -> None:
+        """Stand before the next batch, of the next epoch where this one has no more."""
+        following = next(self._upcoming, None)
+        if following is not None:
+            self._state.batch, self._next = self._state.batch + 1, following
+        else:
+            self._state.epoch, self._state.batch = self._state.epoch + 1, 0
+            self._enter_epoch()
+
+    def _add_metrics(self, epoch: int) -> None:
+        self._folder.add_metrics({
+            "event": "update", "update": self._state.update, "epoch": epoch, "loss": self._meter.loss,
+            "gradient_norm": self._meter.norm, "tokens_per_second": self._meter.tokens_per_second,
+            "seconds": self._seconds(), "learning_rate": self._optimiser.learning_rate,
+        })  # fmt: skip
+        self._meter = Meter()
+
+    def _due(self) -> bool:
+        """Whether a validation is due after the last update and was not held yet."""
+        state, every = self._state, self._settings.training.validate_every
+        if state.update == state.validated:
+            return False
+        return state.update % every == 0 if every else state.batch == 0
+
+    def _validate(self, *, in_turn: bool) -> None:
+        """Judge the weights, keep them, and where the validation is `in_turn` let it steer the run."""
+        found = self._dev.validate(self._model, self._interrupt.check)
+        state = self._state
+        state.validated = state.update
+        better = found.rank > state.kept
+        self._report(found, better=better)
+        said = self._said() | {
+            "development loss": f"{found.loss:.4f}",
+            "development BLEU": f"{found.bleu:.2f} ({found.signature})",
+        }
+        if better:
+            keep_best(self._run, self._model, said, first=state.kept_bleu is None)
+            state.kept, state.kept_bleu = found.rank, found.bleu
+        keep_last(self._run, self._model, said)
+        if self._draws:
+            draw_curve(self._folder.metrics, self._folder.curve)
+        if in_turn:
+            self._steer(found.rank)
+        self._save()
+
+    def _said(self) -> dict[str, str]:
+        """What goes with the weights."""
+        return {"updates": str(self._state.update)}
+
+    def _steer(self, rank: list[float]) -> None:
+        """Count validations without progress, and slow down at each."""
+        if rank > self._state.best:
+            self._state.best, self._state.bad_validations = rank, 0
+            return
+        self._state.bad_validations += 1
+        if self._optimiser.halve():
+            logger.info("no better BLEU: learning rate halved to %g", self._optimiser.learning_rate)
+
+    def _report(self, found: Validation, *, better: bool) -> None:
+        state = self._state
+        epoch = state.epoch + (state.batch > 0)
+        self._folder.add_metrics({
+            "event": "validation", "update": state.update, "epoch": epoch, "loss": found.loss, "bleu": found.bleu,
+            "seconds": self._seconds(),
+        })  # fmt: skip
+        logger.info(
+            "validation after update %d, epoch %d: loss %.3f a token, BLEU %.2f (%s)%s",
+            state.update, epoch, found.loss, found.bleu, found.signature, ", the best so far" if better else "",
+        )  # fmt: skip
+        told = [f"source:    {s}\nreference: {r}\noutput:    {o}\n" for s, r, o in self._dev.samples(found.outputs)]
+        for line in "".join(told).splitlines():
+            logger.info("  %s", line)
+        self._folder.add_samples(f"update {state.update}\n" + "".join(told) + "\n")
+        if found.collapsed:
+            logger.warning("nearly all outputs are the same (%.0f %% differ)", 100 * found.distinct)
+
+    def _limit(self) -> str:
+        """Why the run is to end now, or ''."""
+        state, training = self._state, self._settings.training
+        if training.patience and state.bad_validations >= training.patience:
+            return f"the development BLEU has not risen in {state.bad_validations} validations"
+        if training.max_updates and state.update >= training.max_updates:
+            return f"it has made {state.update} updates"
+        if training.max_epochs and state.epoch >= training.max_epochs:
+            return f"it has gone through the text {state.epoch} time{'s' if state.epoch > 1 else ''}"
+        if training.max_minutes and self._seconds() >= 60 * training.max_minutes:
+            return f"it has run for {training.max_minutes:g} minutes"
+        return ""
+
+    def _left(self) -> tuple[float, float, str]:
+        """(share done, seconds left, to what) of the nearest limit, or of the epoch."""
+        state, training = self._state, self._settings.training
+        size, seconds, done = self._size, self._seconds(), self._done()
+        pace = (seconds - self._before[0]) / max(1, done - self._before[1])
+        limits = []
+        if training.max_updates:
+            limits.append((pace * (training.max_updates - state.update), f"to update {training.max_updates}"))
+        if training.max_epochs:
+            limits.append((pace * (training.max_epochs * size - done), f"to the end of epoch {training.max_epochs}"))
+        if training.max_minutes:
+            limits.append((60 * training.max_minutes - seconds, f"of {training.max_minutes:g} minutes"))
+        if not limits:
+            return state.batch / size, pace * (size - state.batch), f"to the end of epoch {state.epoch + 1}"
+        left, what = min(limits)
+        return seconds / max(seconds + left, 1e-9), left, what
+
+    def _seconds(self) -> float:
+        """Seconds of training, those before a resumption counted."""
+        return self._before[0] + time.monotonic() - self._started
+
+    def _outcome(self, reason: str, *, interrupted: bool = False) -> Outcome:
+        self._folder.note(f"ended after update {self._state.update} because {reason}")
+        return Outcome(
+            reason, interrupted, self._state.update, self._state.kept_bleu, self._folder.model, self._folder.path
+        )
+
+
+def _set_up_torch(settings: Settings, device: str, threads: int | None) -> None:
+    """Threads where they were asked for, and the precision of products."""
+    try:
+        torch.zeros(1, device=device)
+    except (RuntimeError, AssertionError) as error:
+        raise UserError(f"--device {device} cannot be used: {str(error).splitlines()[0]}") from None
+    if threads is not None:
+        torch.set_num_threads(threads)
+    if settings.training.optimiser == "adam" and device == "cpu":
+        torch.set_float32_matmul_precision("medium")
+        logger.info(
+            "float32 products go through oneDNN, about twice as fast (a processor with AMX may round them to "
+            "bfloat16; the presets paper and groundhog never do)"
+        )
+
+
+def _out_of_memory(error: RuntimeError | MemoryError, batch: str, settings: Settings) -> Exception:
+    """What to raise for an error on `batch`: advice where memory was lacking, else the error itself."""
+    told = str(error)
+    if not (isinstance(error, MemoryError) or "out of memory" in told or "can't allocate memory" in told):
+        return error
+    flag = "--batch-sentences" if settings.data.batching == "paper" else "--batch-tokens"
+    return UserError(
+        f"out of memory on a batch of {batch}; start anew with a smaller {flag}, --max-length or --hidden-size"
+    )

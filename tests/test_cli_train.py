@@ -1,0 +1,196 @@
+"""`rnnsearch train` as a command: flags, interruptions of real processes, and what a user reads."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rnnsearch.cli.main import main
+from rnnsearch.config import GROUP_OF
+from rnnsearch.model_folder import ModelFolder
+
+SOURCE = Path(__file__).parents[1] / "src"
+TINY = (
+    "--preset small --embedding-size 12 --hidden-size 12 --attention-size 8 --maxout-size 8 --tokeniser none "
+    "--batch-tokens 300 --validate-every 25 --patience 0 --checkpoint-minutes 0.0005"
+).split()
+
+#: Runs the command, and kills its own process in the fourth save of a checkpoint: before the renaming, or while the
+#: weights are written.
+KILLED_IN_SAVE = """
+import os, signal, sys
+from pathlib import Path
+from rnnsearch.cli.main import main
+from rnnsearch.training import checkpoint
+
+saves, replace, save_file = [], os.replace, checkpoint.save_file
+
+def die():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+def counted_save(tensors, path):
+    save_file(tensors, path)
+    saves.append(path)
+    if sys.argv[1] == "writing" and len(saves) == 4:
+        os.truncate(path, os.path.getsize(path) // 2)
+        die()
+
+def counted_replace(old, new):
+    if sys.argv[1] == "renaming" and len(saves) == 4 and Path(new).parent.name == "checkpoints":
+        die()
+    replace(old, new)
+
+checkpoint.save_file, os.replace = counted_save, counted_replace
+sys.exit(main(sys.argv[2:]))
+"""
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """A folder with train and dev, .en and .fr."""
+    folder = tmp_path_factory.mktemp("text")
+    dice = random.Random(5)
+    lines = sorted({" ".join(dice.choices("abcdefgh", k=dice.randint(2, 7))) for _ in range(300)})
+    dice.shuffle(lines)
+    for name, part in ("dev", lines[:10]), ("train", lines[10:]):
+        (folder / f"{name}.en").write_text("".join(line + "\n" for line in part))
+        (folder / f"{name}.fr").write_text("".join(line.upper() + "\n" for line in part))
+    return folder
+
+
+def begin(folder, *arguments, program=("-m", "rnnsearch")):
+    environment = os.environ | {"PYTHONPATH": str(SOURCE), "OMP_NUM_THREADS": "1"}
+    return subprocess.Popen(
+        [sys.executable, *program, "train", *arguments],
+        cwd=folder,
+        env=environment,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+    )
+
+
+def new(model, *arguments):
+    return ("train.en", "train.fr", "--dev", "dev.en", "dev.fr", "--model", model, *TINY, *arguments)
+
+
+def wait_for_update(folder, model, update):
+    metrics = folder / f"{model}.run" / "metrics.jsonl"
+    give_up = time.monotonic() + 60
+    while not (metrics.exists() and f'"update": {update},' in metrics.read_text()):
+        assert time.monotonic() < give_up
+        time.sleep(0.01)
+
+
+def updates(folder, model):
+    lines = (folder / f"{model}.run" / "metrics.jsonl").read_text().splitlines()
+    return [line.partition(', "epoch"')[0] for line in lines]
+
+
+def test_a_run_that_is_killed_again_and_again_gives_the_weights_of_one_that_is_not(files):
+    limit = ("--max-updates", "150")
+    unbroken = begin(files, *new("whole", *limit))
+
+    broken = begin(files, *new("broken", *limit))
+    wait_for_update(files, "broken", 20)
+    time.sleep(random.random() / 5)
+    broken.kill()
+    assert broken.wait() == -signal.SIGKILL
+
+    for moment in ("renaming", "writing"):
+        program = ("-c", KILLED_IN_SAVE, moment)
+        broken = begin(files, "--model", "broken", "--resume", program=program)
+        assert broken.wait() == -signal.SIGKILL
+        assert list((files / "broken.run" / "checkpoints").glob("*.part"))
+
+    newest = max((files / "broken.run" / "checkpoints").glob("[0-9]" * 8))
+    os.truncate(newest / "state.safetensors", 1000)
+    broken = begin(files, *new("broken", *limit), "--resume")
+    told = broken.communicate()[1]
+    assert broken.returncode == 0, told
+    assert f"warning: checkpoint broken.run/checkpoints/{newest.name} is damaged" in told
+
+    told = unbroken.communicate()[1]
+    assert unbroken.returncode == 0, told
+    for folder in ("", ".run/last"):
+        a, b = (ModelFolder.open(files / f"{name}{folder}").weights() for name in ("whole", "broken"))
+        assert a.keys() == b.keys()
+        assert all(np.array_equal(a[name], b[name]) for name in a)
+    assert updates(files, "broken") == updates(files, "whole")
+    assert len(updates(files, "whole")) == 15 + 6
+
+
+def test_a_signal_ends_it_after_the_update_and_says_how_to_go_on(files):
+    for number, name in (signal.SIGTERM, "terminated"), (signal.SIGINT, "interrupted"):
+        process = begin(files, *new(name))
+        wait_for_update(files, name, 10)
+        process.send_signal(number)
+        told = process.communicate()[1]
+        assert process.returncode == 1, told
+        assert told.splitlines()[-1].endswith(f"to go on: rnnsearch train --model {name} --resume")
+        assert "Traceback" not in told
+        assert (files / f"{name}.run" / "last" / "config.json").exists()
+    again = begin(files, "--model", "interrupted", "--resume", "--max-updates", "1")
+    told = again.communicate()[1]
+    assert again.returncode == 0, told
+    assert "training ended because" in told.splitlines()[-1]
+    assert "rnnsearch translate interrupted" in told.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("flag", "nearest"),
+    [("--dropuot", "--dropout"), ("--hiden-size", "--hidden-size"), ("--initfrom", "--init-from")],
+)
+def test_an_unknown_flag_is_refused_with_the_nearest_known_one(capsys, flag, nearest):
+    with pytest.raises(SystemExit) as end:
+        main(["train", "a.en", "a.fr", "--model", "m", flag, "1"])
+    assert end.value.code == 2
+    assert f"unknown flag {flag} (did you mean {nearest}?)" in capsys.readouterr().err
+
+
+def test_every_setting_has_a_flag(capsys):
+    with pytest.raises(SystemExit):
+        main(["train", "--help"])
+    told = capsys.readouterr().out
+    assert [name for name in GROUP_OF if "--" + name.replace("_", "-") not in told] == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--resume"], "no run to resume at m.run; leave out --resume"),
+        ([], "name the text to train on"),
+        (["absent.en", "absent.fr"], "cannot read absent.en"),
+        (["train.en", "train.fr", "--config", "bad.toml"], "bad.toml: unknown setting 'hiden_size' in [model] (did you mean"),
+        (["train.en", "train.fr", "--hidden-size", "0"], "--hidden-size: "),
+        (["train.en", "train.fr", "--dev", "dev.en", "dev.fr", "x", "y"], "--dev takes one or two files"),
+        (["train.en", "train.fr", "--device", "abacus"], "--device abacus cannot be used"),
+        (["train.en", "train.fr", "--init-from", "nowhere"], "nowhere"),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_one_sentence(files, tmp_path, monkeypatch, capsys, arguments, told):
+    for path in files.glob("*.??"):
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    (tmp_path / "bad.toml").write_text("[model]\nhiden_size = 3\n")
+    monkeypatch.chdir(tmp_path)
+    assert main(["train", "--model", "m", *arguments]) == 1
+    lines = [line for line in capsys.readouterr().err.splitlines() if "error: " in line]
+    assert len(lines) == 1
+    assert told in lines[0]
+    assert "fault of rnnsearch" not in lines[0]
+
+
+def test_flags_win_over_the_toml_file_and_that_over_the_preset(files, monkeypatch, tmp_path):
+    monkeypatch.chdir(files)
+    toml = tmp_path / "settings.toml"
+    toml.write_text("[model]\nhidden_size = 20\nattention_size = 9\n[search]\nbeam_size = 7\n")
+    arguments = ["train", *new("ordered"), "--config", str(toml), "--max-updates", "1", "--no-minimum-length"]
+    assert main(arguments) == 0
+    model = ModelFolder.open(files / "ordered")
+    assert (model.model.hidden_size, model.model.attention_size, model.search.beam_size) == (12, 8, 7)
+    assert main(["train", "--model", "ordered", "--resume", "--config", str(toml)]) == 1

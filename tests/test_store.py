@@ -1,0 +1,103 @@
+"""The encoded corpus: what goes in comes out, memory-mapped; a damaged or half-written one is refused."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rnnsearch.errors import UserError
+from rnnsearch.text.store import EncodedCorpus, EncodedCorpusWriter, write_whole
+
+PAIRS = [([2, 3, 4], [5]), ([7], [8, 9, 10, 11]), ([1, 1], [2**31 - 1, 2])]
+
+
+def write(folder: Path, pairs: Iterable[tuple[list[int], list[int]]]) -> EncodedCorpus:
+    with EncodedCorpusWriter(folder) as writer:
+        for source, target in pairs:
+            writer.append(source, target)
+    return EncodedCorpus.open(folder)
+
+
+def test_pairs_come_back(tmp_path: Path) -> None:
+    corpus = write(tmp_path / "c", PAIRS)
+    assert len(corpus) == 3
+    assert [tuple(side.tolist() for side in corpus.pair(i)) for i in range(3)] == PAIRS
+    assert [lengths.tolist() for lengths in corpus.lengths] == [[3, 1, 2], [1, 4, 2]]
+    assert corpus.tokens == (6, 7)
+    assert corpus.pair(1)[0].dtype == np.int32
+    for index in (-1, 3):
+        with pytest.raises(IndexError):
+            corpus.pair(index)
+
+
+def test_all_arrays_are_memory_mapped_and_read_only(tmp_path: Path) -> None:
+    corpus = write(tmp_path / "c", PAIRS)
+    arrays = [*corpus.lengths, *corpus.pair(0)]
+    assert all(isinstance(array, np.memmap) for array in arrays)
+    for array in arrays:
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 5
+
+
+def test_an_empty_corpus_is_one(tmp_path: Path) -> None:
+    corpus = write(tmp_path / "c", [])
+    assert (len(corpus), corpus.tokens, corpus.lengths[0].shape) == (0, (0, 0), (0,))
+
+
+def test_the_fingerprint_tells_corpora_apart(tmp_path: Path) -> None:
+    moved = [([2, 3], [4, 5]), ([7], [8, 9, 10, 11]), PAIRS[2]]
+    corpora = [PAIRS, PAIRS[::-1], PAIRS[:2], moved, [(target, source) for source, target in PAIRS], []]
+    prints = [write(tmp_path / str(i), pairs).fingerprint for i, pairs in enumerate(corpora)]
+    assert len(set(prints)) == len(prints)
+    assert write(tmp_path / "again", PAIRS).fingerprint == prints[0]
+
+
+def test_an_earlier_corpus_stays_until_the_new_one_is_whole(tmp_path: Path) -> None:
+    write(tmp_path / "c", PAIRS)
+
+    def interrupted() -> Iterator[tuple[list[int], list[int]]]:
+        yield [2], [3]
+        assert len(EncodedCorpus.open(tmp_path / "c")) == 3
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write(tmp_path / "c", interrupted())
+    assert len(EncodedCorpus.open(tmp_path / "c")) == 3
+    assert [p.name for p in tmp_path.iterdir()] == ["c"]
+    assert len(write(tmp_path / "c", PAIRS[:1])) == 1
+
+
+def test_what_a_killed_writer_left_is_no_corpus_and_no_hindrance(tmp_path: Path) -> None:
+    EncodedCorpusWriter(tmp_path / "c").append([2], [3])
+    with pytest.raises(UserError, match="cannot read the encoded corpus"):
+        EncodedCorpus.open(tmp_path / "c")
+    assert len(write(tmp_path / "c", PAIRS)) == 3
+
+
+@pytest.mark.parametrize(
+    "name", ["source.ids", "target.ids", "source.ends", "target.ends", "source.lengths", "store.json"]
+)
+def test_a_truncated_file_is_refused(tmp_path: Path, name: str) -> None:
+    write(tmp_path / "c", PAIRS)
+    path = tmp_path / "c" / name
+    path.write_bytes(path.read_bytes()[:-2])
+    with pytest.raises(UserError, match=r"the encoded corpus .* is damaged .*prepare it again"):
+        EncodedCorpus.open(tmp_path / "c")
+    path.unlink()
+    with pytest.raises(UserError, match=r"cannot read the encoded corpus .*No such file"):
+        EncodedCorpus.open(tmp_path / "c")
+
+
+def test_a_file_is_written_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_whole(tmp_path / "f", b"old")
+    write_whole(tmp_path / "f", b"new")
+    assert (tmp_path / "f").read_bytes() == b"new"
+
+    def full(descriptor: int) -> None:
+        raise OSError("no space left")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OSError, match="no space left"):
+        write_whole(tmp_path / "f", b"newer")
+    assert (tmp_path / "f").read_bytes() == b"new"

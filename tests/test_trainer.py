@@ -1,0 +1,316 @@
+"""Training runs, in this process: what they write, when they end, what they refuse, and what steers them."""
+
+import importlib.util
+import json
+import logging
+import math
+import random
+
+import numpy as np
+import pytest
+import torch
+
+from rnnsearch.config import load_settings
+from rnnsearch.errors import UserError
+from rnnsearch.model_folder import ModelFolder
+from rnnsearch.training import resume, train, trainer
+from rnnsearch.training.checkpoint import load_checkpoint
+from rnnsearch.training.run_folder import RunFolder
+from rnnsearch.training.trainer import Trainer
+from rnnsearch.training.validation import DevelopmentSet, Validation
+
+TINY = {
+    "embedding_size": 12, "hidden_size": 12, "attention_size": 8, "maxout_size": 8, "tokeniser": "none",
+    "batch_tokens": 300, "max_updates": 12, "patience": 0, "validate_every": 30,
+}  # fmt: skip
+
+
+def settings(**values):
+    return load_settings("small", None, TINY | values)
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch):
+    """No waiting for the disk, one thread, no curve (test_a_run_leaves_a_model_and_its_own_folder draws it)."""
+    precision, threads = torch.get_float32_matmul_precision(), torch.get_num_threads()
+    torch.set_num_threads(1)
+    monkeypatch.setattr("os.fsync", lambda handle: None)
+    monkeypatch.setattr(trainer, "find_spec", lambda name: None)
+    yield
+    torch.set_float32_matmul_precision(precision)
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture
+def files(tmp_path):
+    """train and dev, .en and .fr: the target is the source in capitals, backwards."""
+    dice, seen = random.Random(3), {}
+    while len(seen) < 240:
+        words = dice.choices("abcdefgh", k=dice.randint(2, 7))
+        seen[" ".join(words)] = " ".join(reversed(words)).upper()
+    pairs = list(seen.items())
+    for name, part in ("dev", pairs[:20]), ("train", pairs[20:]):
+        for ending, column in zip(("en", "fr"), zip(*part, strict=True), strict=True):
+            (tmp_path / f"{name}.{ending}").write_text("".join(line + "\n" for line in column))
+    return {name: [tmp_path / f"{name}.{ending}" for ending in ("en", "fr")] for name in ("train", "dev")}
+
+
+def events(model, kind):
+    lines = RunFolder(model).metrics.read_text().splitlines()
+    return [event for event in map(json.loads, lines) if event["event"] == kind]
+
+
+def test_a_run_leaves_a_model_and_its_own_folder(tmp_path, files, caplog, monkeypatch):
+    monkeypatch.setattr(trainer, "find_spec", importlib.util.find_spec)
+    model = tmp_path / "en-fr"
+    with caplog.at_level(logging.INFO, "rnnsearch"):
+        outcome = train(settings(max_updates=60), files["train"], model, dev=files["dev"])
+    folder = ModelFolder.open(model)
+    assert (folder.source.language, folder.target.language, folder.max_length) == ("en", "fr", 100)
+    assert (outcome.updates, outcome.interrupted, outcome.model) == (60, False, model)
+    losses = [event["loss"] for event in events(model, "update")]
+    assert [event["update"] for event in events(model, "update")] == [10, 20, 30, 40, 50, 60]
+    assert losses[-1] < losses[0] < math.log(20)
+    first = events(model, "update")[0]
+    assert first["tokens_per_second"] > 0
+    assert first["gradient_norm"] > 0
+    run = RunFolder(model)
+    if importlib.util.find_spec("matplotlib"):
+        assert run.curve.read_bytes().startswith(b"\x89PNG")
+    assert max(event["bleu"] for event in events(model, "validation")) == outcome.bleu
+    assert run.samples.read_text().count("source: ") == 3 * len(events(model, "validation"))
+    assert "running the dearest batch first" in run.log.read_text()
+    assert len(list(run.checkpoints.iterdir())) == 2
+    assert ModelFolder.open(run.last).metadata()["updates"] == "60"
+
+
+def test_nothing_of_the_text_is_in_the_model_but_its_words(tmp_path, files):
+    train(settings(), files["train"], tmp_path / "m", dev=files["dev"])
+    names = {path.name for path in (tmp_path / "m").iterdir()}
+    assert names == {"config.json", "model.safetensors", "source.vocabulary.json", "target.vocabulary.json"}
+    assert "train.en" not in (tmp_path / "m" / "config.json").read_text()
+
+
+def test_the_same_seed_gives_the_same_weights_and_another_does_not(tmp_path, files):
+    for name, seed in ("a", 1), ("b", 1), ("c", 2):
+        train(settings(seed=seed), files["train"], tmp_path / name, dev=files["dev"])
+    a, b, c = (ModelFolder.open(tmp_path / f"{name}.run" / "last").weights() for name in "abc")
+    assert all(np.array_equal(a[name], b[name]) for name in a)
+    assert not np.array_equal(a["E_x"], c["E_x"])
+
+
+def test_without_a_development_set_a_part_is_held_out_and_said(tmp_path, files, caplog):
+    with caplog.at_level(logging.INFO, "rnnsearch"):
+        train(settings(max_updates=1), files["train"], tmp_path / "m")
+    assert "held out 11" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("limit", "told"),
+    [
+        ({"max_updates": 3}, "3 updates"),
+        ({"max_updates": 0, "max_epochs": 2}, "gone through the text 2 times"),
+        ({"max_updates": 0, "max_minutes": 0.01}, "run for 0.01 minutes"),
+    ],
+)
+def test_it_ends_at_a_limit_and_a_model_is_there(tmp_path, files, limit, told):
+    outcome = train(settings(validate_every=100_000, **limit), files["train"], tmp_path / "m", dev=files["dev"])
+    assert told in outcome.reason
+    assert len(events(tmp_path / "m", "validation")) == 1
+    assert ModelFolder.open(tmp_path / "m").metadata()["updates"] == str(outcome.updates)
+
+
+def scripted(monkeypatch, bleus):
+    """Let validations find these BLEU values one after the other, and 0 ever after."""
+    values = iter(bleus)
+
+    def validate(self, model, check):
+        return Validation(1.0, next(values, 0.0), "scripted", [str(i) for i in range(len(self.pairs))])
+
+    monkeypatch.setattr(DevelopmentSet, "validate", validate)
+
+
+def test_it_ends_when_bleu_has_stopped_rising_and_keeps_the_best(tmp_path, files, monkeypatch):
+    scripted(monkeypatch, [5, 9, 8, 9, 7])
+    values = {"max_updates": 0, "patience": 3, "validate_every": 2, "learning_rate": 0.008}
+    outcome = train(settings(**values), files["train"], tmp_path / "m", dev=files["dev"])
+    assert (outcome.updates, outcome.bleu) == (10, 9)
+    assert "has not risen in 3 validations" in outcome.reason
+    assert ModelFolder.open(tmp_path / "m").metadata()["updates"] == "4"
+    assert ModelFolder.open(tmp_path / "m.run" / "last").metadata()["updates"] == "10"
+    state = load_checkpoint(tmp_path / "m.run" / "checkpoints")[1]
+    assert state["optimiser"]["learning_rate"] == pytest.approx(0.001)
+
+
+def test_while_bleu_is_noise_the_loss_decides():
+    found = [
+        Validation(loss, bleu, "", []) for loss, bleu in [(5, 0.0), (4, 0.3), (3, 0.0), (9, 1.5), (8, 2.0), (1, 0.9)]
+    ]
+    order = sorted(found, key=lambda validation: validation.rank)
+    assert [validation.loss for validation in order] == [5, 4, 3, 1, 9, 8]
+
+
+def test_a_validation_at_a_limit_does_not_steer_what_is_resumed(tmp_path, files, monkeypatch):
+    rising = {"max_updates": 0, "patience": 3, "validate_every": 4}
+    scripted(monkeypatch, [3, 20, 4, 5, 6])
+    train(settings(**rising | {"max_updates": 6}), files["train"], tmp_path / "m", dev=files["dev"])
+    resume(tmp_path / "m", {"max_updates": 12})
+    state = load_checkpoint(tmp_path / "m.run" / "checkpoints")[1]
+    assert (state["run"]["bad_validations"], state["run"]["best"][0]) == (0, 5)
+    assert ModelFolder.open(tmp_path / "m").metadata()["updates"] == "6"
+    assert [event["update"] for event in events(tmp_path / "m", "validation")] == [4, 6, 8, 12]
+
+
+@pytest.mark.parametrize(
+    ("outputs", "collapsed"), [(["a"] * 20, True), (["a"] * 18 + ["b", "c"], False), (["a"] * 9, False)]
+)
+def test_outputs_that_are_nearly_all_the_same_are_noticed(outputs, collapsed):
+    assert Validation(1.0, 0.0, "", outputs).collapsed == collapsed
+
+
+def test_a_collapsed_model_is_warned_of(tmp_path, files, monkeypatch, caplog):
+    monkeypatch.setattr(DevelopmentSet, "validate", lambda *_: Validation(1.0, 0.0, "", ["same"] * 20))
+    train(settings(max_updates=1), files["train"], tmp_path / "m", dev=files["dev"])
+    assert "nearly all outputs are the same (5 % differ)" in caplog.text
+
+
+def test_what_is_never_finite_ends_with_advice_and_saved_state(tmp_path, files, monkeypatch):
+    whole = Trainer._loss
+
+    def diverge(self, indices):
+        objective, loss = whole(self, indices)
+        return (objective * math.nan if self._state.update >= 4 else objective), loss
+
+    monkeypatch.setattr(Trainer, "_loss", diverge)
+    with pytest.raises(UserError, match="lower --learning-rate"):
+        train(settings(), files["train"], tmp_path / "m", dev=files["dev"])
+    tensors, state = load_checkpoint(tmp_path / "m.run" / "checkpoints")
+    assert (state["run"]["update"], state["optimiser"]["skipped"]) == (4, 5)
+    assert all(torch.isfinite(t).all() for name, t in tensors.items() if name.startswith("model."))
+
+
+def test_a_single_bad_update_is_skipped(tmp_path, files, monkeypatch, caplog):
+    whole, calls = Trainer._loss, []
+
+    def once(self, indices):
+        objective, loss = whole(self, indices)
+        calls.append(1)
+        return (objective * math.inf if len(calls) == 6 else objective), loss
+
+    monkeypatch.setattr(Trainer, "_loss", once)
+    outcome = train(settings(), files["train"], tmp_path / "m", dev=files["dev"])
+    assert outcome.updates == 12
+    assert "update skipped" in caplog.text
+    assert load_checkpoint(tmp_path / "m.run" / "checkpoints")[1]["optimiser"]["skipped"] == 1
+
+
+def test_too_little_memory_shows_before_the_first_update(tmp_path, files, monkeypatch, caplog):
+    def lack(self, indices):
+        raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 99 bytes")
+
+    monkeypatch.setattr(Trainer, "_loss", lack)
+    with caplog.at_level(logging.INFO, "rnnsearch"), pytest.raises(UserError, match=r"8 tokens; .* --batch-tokens"):
+        train(settings(), files["train"], tmp_path / "m", dev=files["dev"])
+    assert "running the dearest batch first: " in caplog.text
+
+
+def test_the_dearest_batch_has_no_part_in_what_is_learnt(tmp_path, files, monkeypatch):
+    train(settings(dropout=0.3), files["train"], tmp_path / "with", dev=files["dev"])
+    monkeypatch.setattr(Trainer, "_run_dearest", lambda self: None)
+    train(settings(dropout=0.3), files["train"], tmp_path / "without", dev=files["dev"])
+    a, b = (ModelFolder.open(tmp_path / f"{name}.run" / "last").weights() for name in ("with", "without"))
+    assert all(np.array_equal(a[name], b[name]) for name in a)
+
+
+def test_nothing_is_overwritten_without_being_told_to(tmp_path, files):
+    model = tmp_path / "m"
+    train(settings(), files["train"], model, dev=files["dev"])
+    before = (model / "model.safetensors").read_bytes()
+    with pytest.raises(UserError, match=r"--resume goes on with it, --overwrite starts anew"):
+        train(settings(seed=2), files["train"], model, dev=files["dev"])
+    assert (model / "model.safetensors").read_bytes() == before
+    train(settings(seed=2, hidden_size=16), files["train"], model, dev=files["dev"], overwrite=True)
+    assert ModelFolder.open(model).model.hidden_size == 16
+    assert ModelFolder.open(model).weights()["E_x"].shape[1] == 12
+
+
+@pytest.mark.parametrize("name", ["m", "m.run"])
+def test_a_folder_of_something_else_is_never_touched(tmp_path, files, name):
+    (tmp_path / name).mkdir()
+    (tmp_path / name / "thesis.tex").write_text("irreplaceable")
+    with pytest.raises(UserError, match="give --model another name"):
+        train(settings(), files["train"], tmp_path / "m", dev=files["dev"], overwrite=True)
+    assert [path.name for path in (tmp_path / name).iterdir()] == ["thesis.tex"]
+
+
+def test_text_that_is_refused_leaves_nothing_behind(tmp_path, files):
+    files["train"][1].write_text("one line\n")
+    with pytest.raises(UserError, match=r"220.*\b1\b"):
+        train(settings(), files["train"], tmp_path / "m", dev=files["dev"])
+    assert not (tmp_path / "m.run").exists()
+    assert not (tmp_path / "m").exists()
+
+
+def test_languages_that_nothing_tells_are_asked_for(tmp_path, files):
+    plain = [path.rename(path.with_name(f"{path.suffix[1:]}_text")) for path in files["train"]]
+    with pytest.raises(UserError, match="--source-language and --target-language"):
+        train(settings(), plain, tmp_path / "m", dev=files["dev"])
+    train(settings(max_updates=1), plain, tmp_path / "m", dev=files["dev"], languages=("pt", "de"))
+    assert ModelFolder.open(tmp_path / "m").target.language == "de"
+
+
+def test_what_was_changed_is_refused_by_name_on_resuming(tmp_path, files):
+    model = tmp_path / "m"
+    train(settings(), files["train"], model, dev=files["dev"], preset="small")
+    with pytest.raises(UserError, match=r"--dropout was 0.1 and cannot become 0.5"):
+        resume(model, {"dropout": 0.5})
+    with pytest.raises(UserError, match=r"--preset was small and cannot become base"):
+        resume(model, {}, preset="base")
+    with pytest.raises(UserError, match=r"--target-language was fr and cannot become de"):
+        resume(model, {}, languages=(None, "de"))
+    other = tmp_path / "other.fr"
+    other.write_text(files["train"][1].read_text() + "X\n")
+    with pytest.raises(UserError, match=r"other.fr is not the file that the run was started from"):
+        resume(model, {}, corpus=[files["train"][0], other])
+    with pytest.raises(UserError, match=r"dev.fr is not the file"):
+        resume(model, {}, dev=[files["dev"][1], files["dev"][0]])
+    assert resume(model, {"max_updates": 14, "dropout": 0.1}, corpus=files["train"], dev=files["dev"]).updates == 14
+    assert resume(model, {}).updates == 14
+
+
+def test_there_is_nothing_to_resume(tmp_path, files, monkeypatch):
+    with pytest.raises(UserError, match="no run to resume"):
+        resume(tmp_path / "m", {})
+    monkeypatch.setattr(trainer, "Trainer", None)
+    with pytest.raises(TypeError):
+        train(settings(), files["train"], tmp_path / "m", dev=files["dev"])
+    monkeypatch.undo()
+    with pytest.raises(UserError, match="before its first update"):
+        resume(tmp_path / "m", {})
+    assert train(settings(), files["train"], tmp_path / "m", dev=files["dev"]).updates == 12
+
+
+def test_metrics_are_cut_to_what_a_checkpoint_knows(tmp_path):
+    folder = RunFolder(tmp_path / "m")
+    folder.path.mkdir()
+    for update in (10, 20, 30):
+        folder.add_metrics({"event": "update", "update": update})
+        folder.add_metrics({"event": "validation", "update": update})
+    with folder.metrics.open("a") as file:
+        file.write('{"event": "upd')
+    folder.cut_metrics(20, 10)
+    kept = [(event["event"], event["update"]) for event in map(json.loads, folder.metrics.read_text().splitlines())]
+    assert kept == [("update", 10), ("validation", 10), ("update", 20)]
+
+
+def test_fine_tuning_starts_from_the_weights_and_vocabularies_of_a_model(tmp_path, files):
+    train(settings(max_updates=40), files["train"], tmp_path / "old", dev=files["dev"])
+    other = [tmp_path / "more.en", tmp_path / "more.fr"]
+    for path, line in zip(other, ("zz a b\na b\nb a\n", "B A ZZ\nB A\nA B\n"), strict=True):
+        path.write_text(line)
+    values = settings(max_updates=1, learning_rate=1e-7)
+    train(values, other, tmp_path / "new", dev=files["dev"], init_from=tmp_path / "old")
+    old, new = ModelFolder.open(tmp_path / "old.run" / "last"), ModelFolder.open(tmp_path / "new")
+    assert new.source.vocabulary == old.source.vocabulary
+    best = ModelFolder.open(tmp_path / "old").weights()
+    assert all(np.allclose(weights, best[name], atol=1e-6) for name, weights in new.weights().items())
