@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from rnnsearch.errors import UserError
-from rnnsearch.text.store import EncodedCorpus, EncodedCorpusWriter, write_whole
+from rnnsearch.files import write_whole
+from rnnsearch.text.store import EncodedCorpus, EncodedCorpusWriter
 
 PAIRS = [([2, 3, 4], [5]), ([7], [8, 9, 10, 11]), ([1, 1], [2**31 - 1, 2])]
 

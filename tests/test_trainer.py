@@ -5,6 +5,7 @@ import json
 import logging
 import math
 import random
+import signal
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from rnnsearch.errors import UserError
 from rnnsearch.model_folder import ModelFolder
 from rnnsearch.training import resume, train, trainer
 from rnnsearch.training.checkpoint import load_checkpoint
+from rnnsearch.training.interrupt import Interrupt, Interrupted
 from rnnsearch.training.run_folder import RunFolder
 from rnnsearch.training.trainer import Trainer
 from rnnsearch.training.validation import DevelopmentSet, Validation
@@ -212,6 +214,8 @@ def test_too_little_memory_shows_before_the_first_update(tmp_path, files, monkey
     with caplog.at_level(logging.INFO, "rnnsearch"), pytest.raises(UserError, match=r"8 tokens; .* --batch-tokens"):
         train(settings(), files["train"], tmp_path / "m", dev=files["dev"])
     assert "running the dearest batch first: " in caplog.text
+    monkeypatch.undo()
+    assert train(settings(max_updates=1), files["train"], tmp_path / "m", dev=files["dev"]).updates == 1
 
 
 def test_the_dearest_batch_has_no_part_in_what_is_learnt(tmp_path, files, monkeypatch):
@@ -288,6 +292,17 @@ def test_there_is_nothing_to_resume(tmp_path, files, monkeypatch):
     with pytest.raises(UserError, match="before its first update"):
         resume(tmp_path / "m", {})
     assert train(settings(), files["train"], tmp_path / "m", dev=files["dev"]).updates == 12
+
+
+def test_the_first_ctrl_c_is_noted_and_the_second_stops_at_once():
+    with Interrupt() as interrupt:
+        interrupt.check()
+        signal.raise_signal(signal.SIGINT)
+        with pytest.raises(Interrupted):
+            interrupt.check()
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_metrics_are_cut_to_what_a_checkpoint_knows(tmp_path):

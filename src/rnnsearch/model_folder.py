@@ -4,7 +4,6 @@ Nothing in it can run code when it is opened, and nothing in it is the user's te
 """
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from pydantic import ValidationError
 from rnnsearch import __version__
 from rnnsearch.config import ModelSettings, SearchSettings
 from rnnsearch.errors import UserError
+from rnnsearch.files import write_whole
 from rnnsearch.text.side import Side
 
 FORMAT = 1
@@ -118,16 +118,6 @@ def save_weights(path: Path, weights: Weights, metadata: Mapping[str, str]) -> N
     from safetensors.numpy import save
 
     write_whole(path / WEIGHTS, save(dict(weights), dict(metadata)))
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file so that its name always stands for a whole one: temporary file, sync, rename."""
-    temporary = path.with_name(path.name + ".part")
-    with temporary.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(temporary, path)
 
 
 def _read_config(path: Path) -> dict[str, Any]:

@@ -117,7 +117,7 @@ def _signature(args: argparse.Namespace, translator: "Translator") -> str:
 
 
 def _show(scores: "Scores", signature: str | None, json_file: Path | None) -> None:
-    from rnnsearch.model_folder import write_whole
+    from rnnsearch.files import write_whole
 
     content = json.dumps({"version": JSON_VERSION, "translator": signature, **scores.as_dict()}, indent=2) + "\n"
     if json_file == Path("-"):

@@ -66,7 +66,7 @@ def _translations(args: argparse.Namespace, sentences: Sequence[str]) -> "list[T
 
 def _draw(translations: "Sequence[Translation]", outputs: Sequence[Path]) -> None:
     from rnnsearch.evaluation import heatmap
-    from rnnsearch.model_folder import write_whole
+    from rnnsearch.files import write_whole
 
     for path in outputs:
         if path.suffix.lower() == ".png":

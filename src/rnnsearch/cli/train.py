@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     """Train; 0 when the run came to its end, 1 when it was interrupted."""
     from rnnsearch import training
 
-    training.check_torch()
+    training.check_torch(args.device)
     if args.dev and len(args.dev) > 2:
         raise UserError("--dev takes one or two files; the training files come before it")
     explicit = _explicit(args)

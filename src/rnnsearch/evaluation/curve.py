@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rnnsearch.errors import UserError
-from rnnsearch.model_folder import write_whole
+from rnnsearch.files import write_whole
 
 #: Points of the training loss that are drawn; more updates are averaged into as many.
 _POINTS = 400

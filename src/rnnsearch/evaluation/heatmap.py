@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rnnsearch.errors import UserError
-from rnnsearch.model_folder import write_whole
+from rnnsearch.files import write_whole
 
 Style = Literal["colour", "blocks", "ascii"]
 

@@ -10,11 +10,12 @@ from pathlib import Path
 
 from rnnsearch.config import DataSettings
 from rnnsearch.errors import UserError
+from rnnsearch.files import write_whole
 from rnnsearch.text.clean import CleanCounts, clean_line
 from rnnsearch.text.corpus import read_pairs
 from rnnsearch.text.report import Report, SideReport
 from rnnsearch.text.side import Role, Side
-from rnnsearch.text.store import EncodedCorpus, EncodedCorpusWriter, write_whole
+from rnnsearch.text.store import EncodedCorpus, EncodedCorpusWriter
 from rnnsearch.text.tokenise import SubwordTokeniser, Tokeniser, open_tokeniser, train_subwords
 from rnnsearch.text.vocabulary import UNK_ID, Vocabulary, count_words, most_frequent
 from rnnsearch.text.working import OVERLAP, REPEAT, TRAIN, Pair, WorkingCopy

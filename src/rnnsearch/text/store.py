@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rnnsearch.errors import UserError
+from rnnsearch.files import write_whole
 
 _SIDES = ("source", "target")
 _DESCRIPTION = "store.json"
@@ -122,16 +123,6 @@ class EncodedCorpus:
     def _side(self, side: int, index: int) -> NDArray[np.int32]:
         end = int(self._ends[side][index])
         return self._ids[side][end - int(self._lengths[side][index]) : end]
-
-
-def write_whole(path: Path, data: bytes) -> None:
-    """Write a file so that it is there whole or not at all."""
-    partial = path.with_name(path.name + ".partial")
-    with partial.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    partial.replace(path)
 
 
 def _create(path: Path) -> BinaryIO:

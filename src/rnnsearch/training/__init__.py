@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +45,7 @@ def train(
     progress bar on standard error; `preset` is only written down. All else that is to be said goes to the log
     "rnnsearch". Raises UserError for a mistake in the arguments or the files, and where training diverges.
     """
-    check_torch()
+    check_torch(device)
     from rnnsearch.training import launch, trainer
 
     run = launch.start(
@@ -81,14 +80,22 @@ def resume(
     Files, languages and a preset that are named again must be those that the run was started from. On the same
     machine with the same number of threads the weights are bit for bit those of a run without interruption (CPU).
     """
-    check_torch()
+    check_torch(device)
     from rnnsearch.training import launch, trainer
 
     run = launch.resume(model, values, preset=preset, corpus=corpus, dev=dev, languages=languages)
     return trainer.go_on(run, device=device, threads=threads, bar=bar)
 
 
-def check_torch() -> None:
-    """Raise UserError where PyTorch is not installed."""
-    if find_spec("torch") is None:
-        raise UserError('training needs PyTorch, which is not installed: pip install "rnnsearch[train]"')
+def check_torch(device: str) -> None:
+    """Raise UserError where PyTorch is not installed, or cannot compute on `device`."""
+    try:
+        import torch
+
+        torch.zeros(1, device=device)
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        raise UserError('training needs PyTorch, which is not installed: pip install "rnnsearch[train]"') from None
+    except (RuntimeError, AssertionError) as error:
+        raise UserError(f"--device {device} cannot be used: {str(error).splitlines()[0]}") from None

@@ -77,15 +77,14 @@ class Display:
         meter = self._meter
         meter.add(*figures)
         share, seconds, limit = left
-        text = (
-            f"update {update}, epoch {epoch}, loss {meter.loss:.3f}, gradient {meter.norm:.2f}, "
-            f"{meter.tokens_per_second:,.0f} tokens/s, {duration(seconds)} left {limit}"
-        )
+        learnt = f"update {update}, epoch {epoch}, loss {meter.loss:.3f}, gradient {meter.norm:.2f}"
+        speed = f"{meter.tokens_per_second:,.0f} tokens/s, {duration(seconds)} left {limit}"
         if self._bar and self._task is not None:
-            self._bar.update(self._task, completed=share, description=text)
+            # Two lines, so that 80 columns hold them.
+            self._bar.update(self._task, completed=share, description=f"{learnt}\n{speed}")
         if time.monotonic() - self._said >= EVERY_SECONDS or update == 1:
             self._said, self._meter = time.monotonic(), Meter()
-            self._say(text)
+            self._say(f"{learnt}, {speed}")
 
 
 def duration(seconds: float) -> str:
@@ -104,5 +103,5 @@ def _bar() -> "Progress":
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn
 
-    columns = (BarColumn(bar_width=16), TextColumn("{task.percentage:>3.0f}%"), TextColumn("{task.description}"))
+    columns = (BarColumn(bar_width=14), TextColumn("{task.percentage:>3.0f} %"), TextColumn("{task.description}"))
     return Progress(*columns, console=Console(stderr=True), transient=True)

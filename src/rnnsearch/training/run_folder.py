@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from rnnsearch.errors import UserError
-from rnnsearch.text.store import write_whole
+from rnnsearch.files import write_whole
 
 FORMAT = 1
 

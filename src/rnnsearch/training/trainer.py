@@ -122,8 +122,6 @@ class Trainer:
             self._model.load_state_dict({name: torch.from_numpy(array) for name, array in self._run.weights.items()})
         keep_last(self._run, self._model, self._said())
         self._save()
-        self._run.record = replace(self._run.record, ready=True)
-        self._folder.write_record(self._run.record)
 
     def _restore(self) -> None:
         """Weights, optimiser, random numbers and state of the newest whole checkpoint."""
@@ -203,6 +201,9 @@ class Trainer:
                 raise _out_of_memory(error, told, self._settings) from None
         self._optimiser.forget()
         self._set_random(random)
+        if not self._run.record.ready:
+            self._run.record = replace(self._run.record, ready=True)
+            self._folder.write_record(self._run.record)
 
     def _update(self) -> None:
         """One batch: an update, or the skip of one that is not finite."""
@@ -341,10 +342,6 @@ class Trainer:
 
 def _set_up_torch(settings: Settings, device: str, threads: int | None) -> None:
     """Threads where they were asked for, and the precision of products."""
-    try:
-        torch.zeros(1, device=device)
-    except (RuntimeError, AssertionError) as error:
-        raise UserError(f"--device {device} cannot be used: {str(error).splitlines()[0]}") from None
     if threads is not None:
         torch.set_num_threads(threads)
     if settings.training.optimiser == "adam" and device == "cpu":

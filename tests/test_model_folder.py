@@ -1,0 +1,142 @@
+"""Model folders: every format is read for ever, a newer or damaged one is refused in one sentence."""
+
+import json
+import pickletools
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rnnsearch.config import SearchSettings
+from rnnsearch.engine import open_engine
+from rnnsearch.errors import UserError
+from rnnsearch.model_folder import ModelFolder, save_model, save_weights
+from rnnsearch.translator import Translator
+
+FORMAT_1 = Path(__file__).parent / "models" / "format-1"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A copy of the tiny model of format 1, to be spoiled."""
+    return Path(shutil.copytree(FORMAT_1, tmp_path / "model"))
+
+
+def refused(action: Callable[[], object]) -> str:
+    with pytest.raises(UserError) as caught:
+        action()
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_format_1_is_read_and_translates_as_on_the_day_it_was_written() -> None:
+    """Never edit this folder: models that users have kept look like it."""
+    with Translator.load(FORMAT_1, threads=1) as translator:
+        assert (translator.folder.source.language, translator.folder.target.language) == ("en", "fr")
+        assert translator.translate("There was a musician behind their tower.").text == "Il yours."
+        found = translator.align("Last year, we swam.", "L'année dernière, nous avons nagé.")
+    assert found.log_p == pytest.approx(-38.44297, abs=1e-3)
+    assert found.alignment[0] == pytest.approx([0.046, 0.278, 0.280, 0.396], abs=1e-3)
+
+
+def test_a_folder_is_written_and_read_again(tmp_path: Path) -> None:
+    old = ModelFolder.open(FORMAT_1)
+    search = SearchSettings(beam_size=3, normalise=False)
+    save_model(tmp_path / "new", model=old.model, search=search, max_length=7, source=old.source, target=old.target,
+               weights=old.weights(), about={"preset": "x"}, metadata={"updates": "5"})  # fmt: skip
+    new = ModelFolder.open(tmp_path / "new")
+    assert (new.model, new.search, new.max_length, new.about) == (old.model, search, 7, {"preset": "x"})
+    assert new.target.vocabulary.to_bytes() == old.target.vocabulary.to_bytes()
+    assert new.source.encode("we swam.") == old.source.encode("we swam.")
+    assert new.metadata() == {"updates": "5"}
+    weights, before = new.weights(), old.weights()
+    assert weights.keys() == before.keys()
+    assert all((weights[name] == before[name]).all() for name in before)
+
+
+def test_a_folder_holds_text_and_tensors_only(tmp_path: Path) -> None:
+    assert {path.name for path in FORMAT_1.iterdir()} == {
+        "config.json", "model.safetensors", "source.vocabulary.json", "target.vocabulary.json", "subwords.model",
+    }  # fmt: skip
+    for path in FORMAT_1.iterdir():
+        with pytest.raises(Exception, match=r"."):
+            pickletools.dis(path.read_bytes(), out=(tmp_path / "out").open("w"))
+
+
+def test_a_newer_format_is_refused(folder: Path) -> None:
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"format": 2}))
+    told = refused(lambda: ModelFolder.open(folder))
+    assert "format 2" in told
+    assert "update rnnsearch" in told
+
+
+@pytest.mark.parametrize("name", ["config.json", "model.safetensors", "source.vocabulary.json", "subwords.model"])
+def test_a_missing_file_is_named(folder: Path, name: str) -> None:
+    (folder / name).unlink()
+    assert name in refused(lambda: open_engine(ModelFolder.open(folder)))
+
+
+@pytest.mark.parametrize("name", ["config.json", "model.safetensors", "target.vocabulary.json", "subwords.model"])
+@pytest.mark.parametrize("how", ["cut", "overwritten", "emptied"])
+def test_a_damaged_file_is_named(folder: Path, name: str, how: str) -> None:
+    whole = (folder / name).read_bytes()
+    spoiled = {"cut": whole[: len(whole) // 2], "overwritten": b"\xff\x00" * (len(whole) // 2), "emptied": b""}
+    (folder / name).write_bytes(spoiled[how])
+    assert name in refused(lambda: open_engine(ModelFolder.open(folder)))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"model": {"hidden_size": 0}},
+        {"model": {"hiden_size": 3}},
+        {"search": None},
+        {"source": {}},
+        {"max_length": "long"},
+        {"format": "1"},
+        {"format": None},
+    ],
+)
+def test_a_config_that_makes_no_sense_is_refused(folder: Path, change: dict[str, object]) -> None:
+    config = json.loads((folder / "config.json").read_text())
+    for key, value in change.items():
+        config[key] = config[key] | value if isinstance(value, dict) and value else value
+    (folder / "config.json").write_text(json.dumps(config))
+    assert str(folder) in refused(lambda: ModelFolder.open(folder))
+
+
+def test_no_folder_and_a_folder_that_is_no_model(tmp_path: Path) -> None:
+    assert "no model folder" in refused(lambda: ModelFolder.open(tmp_path / "absent"))
+    assert "config.json" in refused(lambda: ModelFolder.open(tmp_path))
+
+
+def test_weights_that_do_not_fit_are_all_named(folder: Path) -> None:
+    weights = dict(ModelFolder.open(folder).weights())
+    del weights["E_x"]
+    weights["extra"] = np.zeros(2, np.float32)
+    weights["attention.v_a"] = np.zeros(3, np.float32)
+    save_weights(folder, weights, {})
+    told = refused(lambda: open_engine(ModelFolder.open(folder)))
+    assert "E_x is missing" in told
+    assert "extra is unknown" in told
+    assert "attention.v_a is [3] and not [10]" in told
+
+
+def test_weights_are_replaced_whole_or_not_at_all(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = (folder / "model.safetensors").read_bytes()
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("os.fsync", killed)
+    with pytest.raises(KeyboardInterrupt):
+        save_weights(folder, {"E_x": np.zeros(3, np.float32)}, {})
+    assert (folder / "model.safetensors").read_bytes() == before
+
+
+def test_an_unknown_device_is_refused() -> None:
+    told = refused(lambda: open_engine(ModelFolder.open(FORMAT_1), device="nonsense"))
+    assert "nonsense" in told
