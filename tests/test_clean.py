@@ -111,3 +111,12 @@ def test_words_are_those_of_the_cleaned_line_and_know_the_word_they_came_from(te
 
 def test_words_keep_their_given_place_past_words_that_vanish_or_fall_apart() -> None:
     assert clean_words("a \u200b b\xa0c  d") == (["a", "b", "c", "d"], [0, 2, 2, 3])
+
+
+@pytest.mark.parametrize("word", ["می\u200cخواهم", "क्\u200dष", "ක්\u200dෂ"])
+def test_joiners_that_spell_a_word_stay(word: str) -> None:
+    counts = CleanCounts()
+    assert clean_line(word, counts) == word
+    assert counts.removed == 0
+    assert clean_line(f"a\u200cb {word}\u200c", counts) == f"ab {word}"
+    assert counts.removed == 2

@@ -329,3 +329,20 @@ def test_fine_tuning_starts_from_the_weights_and_vocabularies_of_a_model(tmp_pat
     assert new.source.vocabulary == old.source.vocabulary
     best = ModelFolder.open(tmp_path / "old").weights()
     assert all(np.allclose(weights, best[name], atol=1e-6) for name, weights in new.weights().items())
+
+
+@pytest.mark.parametrize("kind", ["sum", "mean"])
+def test_what_is_differentiated_is_a_sum_or_a_mean_over_tokens(
+    tmp_path, files, monkeypatch, kind
+):
+    whole, seen = Trainer._loss, []
+
+    def noted(self, indices):
+        objective, loss = whole(self, indices)
+        seen.append((objective.item(), loss.total.item(), loss.tokens))
+        return objective, loss
+
+    monkeypatch.setattr(Trainer, "_loss", noted)
+    train(settings(loss=kind, max_updates=2), files["train"], tmp_path / "m", dev=files["dev"])
+    assert any(tokens > 10 for _, _, tokens in seen)
+    assert all(o == pytest.approx(t if kind == "sum" else t / tokens) for o, t, tokens in seen)

@@ -27,6 +27,8 @@ curve.png                      how it learnt
 """
 #: Test sentences whose translations are printed.
 SHOWN = 5
+#: The sentence to draw is one of so many whose words change places most, out of so many that training never sees.
+REORDERED, POOL = 40, 3000
 #: Where a minute and a half of training differs from the preset: many small, bold updates; every word gets an entry.
 SETTINGS = {"learning_rate": 2e-3, "batch_tokens": 1200, "vocabulary_size": 3000, "patience": 0}
 
@@ -37,7 +39,7 @@ class Plan:
 
     pairs: int = 30_000
     dev: int = 100
-    test: int = 300
+    test: int = 200
     longest: int = 16
     minutes: float = 1.5
 
@@ -58,12 +60,12 @@ def demo(folder: Path, plan: Plan) -> None:
     """Make text, train on it, translate unseen sentences, and draw. Everything is written to `folder`."""
     _make_folder(folder)
     print(f"Text: {plan.pairs:,} sentence pairs from the grammar that comes with the package, in {folder}{os.sep}")
-    test = _write_text(folder, plan)
+    test, reordered = _write_text(folder, plan)
     print(f"\nTraining: English to French, preset small, {plan.minutes * 60:.0f} seconds", flush=True)
     model = _train(folder, plan)
-    results = _translate(model, test)
-    _print_translations(test, results)
-    _draw(folder, test, results)
+    results = _translate(model, [*test, *reordered])
+    _print_translations(test, results[: len(test)])
+    _draw(folder, reordered, results[len(test) :])
     print(_what_next(folder, _command()))
 
 
@@ -76,14 +78,15 @@ def _make_folder(folder: Path) -> None:
     (folder / MARK).write_text(ABOUT, encoding="utf-8")
 
 
-def _write_text(folder: Path, plan: Plan) -> "list[GrammarPair]":
-    """Write the three pairs of files, no sentence in two of them; return the pairs of the test set."""
+def _write_text(folder: Path, plan: Plan) -> "tuple[list[GrammarPair], list[GrammarPair]]":
+    """Write the three pairs of files, no sentence in two of them; return the test set, and pairs worth drawing."""
     pairs = _different_pairs(plan.longest)
     test = list(itertools.islice(pairs, plan.test))
+    reordered = sorted(itertools.islice(pairs, POOL), key=_crossings)[-REORDERED:]
     _write_pairs(folder / "test", test)
     _write_pairs(folder / "dev", itertools.islice(pairs, plan.dev))
     _write_pairs(folder / "train", itertools.islice(pairs, plan.pairs))
-    return test
+    return test, reordered
 
 
 def _different_pairs(longest: int) -> "Iterator[GrammarPair]":
@@ -143,18 +146,19 @@ def _print_translations(test: "list[GrammarPair]", results: "list[Translation]")
     print(f"\nBLEU on {len(test)} such sentences: {score}")
 
 
-def _draw(folder: Path, test: "list[GrammarPair]", results: "list[Translation]") -> None:
-    """Draw the sentence whose words change places most."""
+def _draw(folder: Path, reordered: "list[GrammarPair]", results: "list[Translation]") -> None:
+    """Draw the sentence whose words change places most, of those that came out right if there are any."""
     from rnnsearch.evaluation import heatmap
-    from rnnsearch.files import write_whole
+    from rnnsearch.model_folder import write_whole
 
-    chosen = max(range(len(test)), key=lambda i: _crossings(test[i]))
-    result = results[chosen]
+    right = [result for pair, result in zip(reordered, results, strict=True) if result.text == pair.target_text]
+    result = (right or results)[-1]
     picture = (result.words, result.source_words, result.alignment)
     heatmap.png(folder / "heatmap.png", *picture)
     page = heatmap.html([(result.text, *picture)])
     write_whole(folder / "heatmap.html", page.encode())
-    print("\nWhat it looked at, source across, target down:\n")
+    print("\nWhat it looked at where words change places, source across, target down:")
+    print(f"\n  {result.source}\n  {result.text}\n")
     print(heatmap.terminal(*picture, style=heatmap.terminal_style(sys.stdout)))
     print(f"The same as a picture and as a page: {folder / 'heatmap.png'}, {folder / 'heatmap.html'}")
     print(f"How it learnt: {folder / 'curve.png'}")

@@ -7,17 +7,21 @@ from dataclasses import dataclass
 #: controls and separators that stand for a space; every Unicode space (category Zs) but U+0020 itself is among them
 _SPACES = re.compile(r"[\t\n\v\f\r\x1c-\x1f\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
 
-# Other controls, soft hyphen, zero-width spaces and non-joiner, bidi marks, byte order mark, annotation marks, lone
+# Other controls, soft hyphen, zero-width spaces, bidi marks, byte order mark, annotation marks, lone
 # surrogates, noncharacters (the subword tokeniser uses two of them) and tags outside a flag (group 1 is a flag, kept).
 _NONCHARACTERS = "\ufdd0-\ufdef" + "".join(chr(plane << 16 | low) for plane in range(17) for low in (0xFFFE, 0xFFFF))
 _REMOVED = re.compile(
-    "(\U0001f3f4[\U000e0020-\U000e007f]+)|[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u061c\u180e\u200b\u200c\u200e\u200f"
+    "(\U0001f3f4[\U000e0020-\U000e007f]+)|[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u061c\u180e\u200b\u200e\u200f"
     "\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f" + _NONCHARACTERS + "]"
 )
 
-# A joiner stays only between two emoji (or the marks that may end one: variation selector, flag tag).
+# A joiner stays between two emoji (or the marks that may end one: variation selector, flag tag), and joiner and
+# non-joiner between two letters of the scripts that spell with them: Arabic to Sinhala, Burmese, Khmer, Mongolian.
 _EMOJI = "\xa9\xae\u2100-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"
-_LONE_JOINER = re.compile(f"(?<![{_EMOJI}\ufe0f\U000e007f])\u200d|\u200d(?![{_EMOJI}])")
+_LETTERS = "\u0600-\u0dff\u1000-\u109f\u1780-\u18af"
+_LONE_JOINER = re.compile(
+    f"(?!(?<=[{_EMOJI}\ufe0f\U000e007f])\u200d[{_EMOJI}])(?!(?<=[{_LETTERS}])[\u200c\u200d][{_LETTERS}])[\u200c\u200d]"
+)
 
 
 @dataclass
