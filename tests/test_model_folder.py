@@ -1,5 +1,6 @@
 """Model folders: every format is read for ever, a newer or damaged one is refused in one sentence."""
 
+import dataclasses
 import json
 import pickletools
 import shutil
@@ -140,3 +141,10 @@ def test_weights_are_replaced_whole_or_not_at_all(folder: Path, monkeypatch: pyt
 def test_an_unknown_device_is_refused() -> None:
     told = refused(lambda: open_engine(ModelFolder.open(FORMAT_1), device="nonsense"))
     assert "nonsense" in told
+
+
+def test_a_model_without_alignment_says_so() -> None:
+    folder = ModelFolder.open(FORMAT_1)
+    folder.require_alignment()
+    plain = dataclasses.replace(folder, model=folder.model.model_copy(update={"architecture": "rnnencdec"}))
+    assert "no alignment to show" in refused(plain.require_alignment)

@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 import torch
 
-from rnnsearch.config import load_settings
+from rnnsearch.config import TrainingSettings, load_settings
 from rnnsearch.errors import UserError
 from rnnsearch.model_folder import ModelFolder
 from rnnsearch.training import resume, train, trainer
 from rnnsearch.training.checkpoint import load_checkpoint
 from rnnsearch.training.interrupt import Interrupt, Interrupted
 from rnnsearch.training.run_folder import RunFolder
+from rnnsearch.training.schedule import State, time_left
 from rnnsearch.training.trainer import Trainer
 from rnnsearch.training.validation import DevelopmentSet, Validation
 
@@ -34,12 +35,11 @@ def settings(**values):
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch):
     """No waiting for the disk, one thread, no curve (test_a_run_leaves_a_model_and_its_own_folder draws it)."""
-    precision, threads = torch.get_float32_matmul_precision(), torch.get_num_threads()
+    threads = torch.get_num_threads()
     torch.set_num_threads(1)
     monkeypatch.setattr("os.fsync", lambda handle: None)
     monkeypatch.setattr(trainer, "find_spec", lambda name: None)
     yield
-    torch.set_float32_matmul_precision(precision)
     torch.set_num_threads(threads)
 
 
@@ -305,6 +305,24 @@ def test_the_first_ctrl_c_is_noted_and_the_second_stops_at_once():
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
+def test_the_time_left_is_that_to_the_nearest_limit():
+    state = State(update=30, epoch=2, batch=10)
+    assert time_left(state, TrainingSettings(), 40, 60.0, 2.0) == (0.25, 60.0, "to the end of epoch 3")
+    limits = {"max_updates": 100, "max_epochs": 4, "max_minutes": 1.5}
+    assert time_left(state, TrainingSettings(**limits), 40, 60.0, 2.0) == (60 / 90, 30.0, "of 1.5 minutes")
+    assert time_left(state, TrainingSettings(**limits | {"max_minutes": 9}), 40, 60.0, 2.0)[1:] == (
+        140.0,
+        "to update 100",
+    )
+    assert time_left(state, TrainingSettings(max_epochs=3), 40, 60.0, 2.0)[1:] == (60.0, "to the end of epoch 3")
+
+
+def test_torch_is_left_as_it_was(tmp_path, files):
+    before = torch.get_float32_matmul_precision(), torch.get_num_threads()
+    train(settings(max_updates=1), files["train"], tmp_path / "m", dev=files["dev"], threads=2)
+    assert (torch.get_float32_matmul_precision(), torch.get_num_threads()) == before
+
+
 def test_metrics_are_cut_to_what_a_checkpoint_knows(tmp_path):
     folder = RunFolder(tmp_path / "m")
     folder.path.mkdir()
@@ -332,9 +350,7 @@ def test_fine_tuning_starts_from_the_weights_and_vocabularies_of_a_model(tmp_pat
 
 
 @pytest.mark.parametrize("kind", ["sum", "mean"])
-def test_what_is_differentiated_is_a_sum_or_a_mean_over_tokens(
-    tmp_path, files, monkeypatch, kind
-):
+def test_what_is_differentiated_is_a_sum_or_a_mean_over_tokens(tmp_path, files, monkeypatch, kind):
     whole, seen = Trainer._loss, []
 
     def noted(self, indices):

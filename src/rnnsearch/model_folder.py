@@ -75,6 +75,12 @@ class ModelFolder:
         except (SafetensorError, OSError, ValueError) as error:
             raise UserError(f"{file} is damaged ({_first_line(error)}); copy the model again") from None
 
+    def require_alignment(self) -> None:
+        """Raise UserError for a model that has no alignment to show."""
+        if self.model.architecture != "rnnsearch":
+            raise UserError(f"{self.path} is an {self.model.architecture} model, which looks at one fixed vector: "
+                            "it has no alignment to show")  # fmt: skip
+
     def metadata(self) -> dict[str, str]:
         """What the training said of these weights: updates, development BLEU ... ({} where nothing)."""
         from safetensors import safe_open

@@ -149,7 +149,7 @@ def _print_translations(test: "list[GrammarPair]", results: "list[Translation]")
 def _draw(folder: Path, reordered: "list[GrammarPair]", results: "list[Translation]") -> None:
     """Draw the sentence whose words change places most, of those that came out right if there are any."""
     from rnnsearch.evaluation import heatmap
-    from rnnsearch.model_folder import write_whole
+    from rnnsearch.files import write_whole
 
     right = [result for pair, result in zip(reordered, results, strict=True) if result.text == pair.target_text]
     result = (right or results)[-1]

@@ -59,6 +59,7 @@ def _translations(args: argparse.Namespace, sentences: Sequence[str]) -> "list[T
     from rnnsearch.translator import Translator
 
     translator = Translator.load(args.model, threads=args.threads, device=args.device)
+    translator.folder.require_alignment()
     if args.target is not None:
         return [translator.align(sentences[0], args.target)]
     return list(translator.translate(sentences, beam_size=args.beam_size))

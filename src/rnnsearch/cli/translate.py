@@ -54,6 +54,8 @@ def run(args: argparse.Namespace) -> int:
     room = READ_AHEAD * args.batch_size
     lines = _start_reading(args.encoding, args.errors, room)
     translator = Translator.load(args.model, threads=args.threads, device=args.device)
+    if args.alignment is not None:
+        translator.folder.require_alignment()
     n_best = 1 if args.n_best is None else args.n_best or args.beam_size or translator.folder.search.beam_size
     form = _form(args)
     done = 0

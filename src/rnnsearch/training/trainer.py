@@ -1,10 +1,11 @@
 """The training loop: updates, validations, checkpoints and limits, in an order that an interruption does not change."""
 
+import contextlib
 import logging
 import math
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
 from importlib.util import find_spec
 from itertools import islice
 
@@ -24,6 +25,7 @@ from rnnsearch.training.keep import keep_best, keep_last
 from rnnsearch.training.launch import Run
 from rnnsearch.training.optimiser import Optimiser
 from rnnsearch.training.progress import Display, Meter
+from rnnsearch.training.schedule import State, due, limit, progressed, time_left
 from rnnsearch.training.validation import DevelopmentSet, Validation, to_torch
 
 #: Updates between two lines of metrics.jsonl.
@@ -32,30 +34,15 @@ METRICS_EVERY = 10
 logger = logging.getLogger("rnnsearch")
 
 
-@dataclass
-class State:
-    """Where a run stands, apart from weights and optimiser. `epoch` counts whole passes, `batch` those of the next."""
-
-    update: int = 0
-    epoch: int = 0
-    batch: int = 0
-    seconds: float = 0.0
-    #: the update after which the last validation was
-    validated: int = 0
-    bad_validations: int = 0
-    #: rank of the best validation of those that steer the run, and of all: a run that ends at a limit validates out of
-    #: turn, which must not change how it goes on when it is resumed
-    best: list[float] = field(default_factory=lambda: [-1.0, 0.0])
-    kept: list[float] = field(default_factory=lambda: [-1.0, 0.0])
-    kept_bleu: float | None = None
-
-
 def go_on(run: Run, *, device: str = "cpu", threads: int | None = None, bar: bool = False) -> Outcome:
     """Train from where `run` stands to a limit or an interruption. Raises UserError where training diverges."""
-    with run.folder.logging(), Interrupt() as interrupt, Display(bar, run.folder.note) as display:
-        _set_up_torch(run.settings, device, threads)
-        trainer = Trainer(run, device, interrupt, display)
-        return trainer.run()
+    with (
+        run.folder.logging(),
+        Interrupt() as interrupt,
+        Display(bar, run.folder.note) as display,
+        _torch_set_up(run.settings, device, threads),
+    ):
+        return Trainer(run, device, interrupt, display).run()
 
 
 class Trainer:
@@ -101,9 +88,9 @@ class Trainer:
         """All updates, and the validations that are due; returns why it ended."""
         while True:
             self._interrupt.check()
-            if self._due():
+            if due(self._state, self._settings.training):
                 self._validate(in_turn=True)
-            if reason := self._limit():
+            if reason := limit(self._state, self._settings.training, self._seconds()):
                 break
             self._update()
             self._optimiser.check()
@@ -221,7 +208,9 @@ class Trainer:
         self._meter.add(*figures)
         if state.update % METRICS_EVERY == 0:
             self._add_metrics(epoch)
-        self._display.show(state.update, epoch, figures, self._left())
+        pace = (self._seconds() - self._before[0]) / (self._done() - self._before[1])
+        left = time_left(state, self._settings.training, self._size, self._seconds(), pace)
+        self._display.show(state.update, epoch, figures, left)
 
     def _advance(self) -> None:
         """Stand before the next batch, of the next epoch where this one has no more."""
@@ -240,13 +229,6 @@ class Trainer:
         })  # fmt: skip
         self._meter = Meter()
 
-    def _due(self) -> bool:
-        """Whether a validation is due after the last update and was not held yet."""
-        state, every = self._state, self._settings.training.validate_every
-        if state.update == state.validated:
-            return False
-        return state.update % every == 0 if every else state.batch == 0
-
     def _validate(self, *, in_turn: bool) -> None:
         """Judge the weights, keep them, and where the validation is `in_turn` let it steer the run."""
         found = self._dev.validate(self._model, self._interrupt.check)
@@ -264,22 +246,13 @@ class Trainer:
         keep_last(self._run, self._model, said)
         if self._draws:
             draw_curve(self._folder.metrics, self._folder.curve)
-        if in_turn:
-            self._steer(found.rank)
+        if in_turn and not progressed(state, found.rank) and self._optimiser.halve():
+            logger.info("no better BLEU: learning rate halved to %g", self._optimiser.learning_rate)
         self._save()
 
     def _said(self) -> dict[str, str]:
         """What goes with the weights."""
         return {"updates": str(self._state.update)}
-
-    def _steer(self, rank: list[float]) -> None:
-        """Count validations without progress, and slow down at each."""
-        if rank > self._state.best:
-            self._state.best, self._state.bad_validations = rank, 0
-            return
-        self._state.bad_validations += 1
-        if self._optimiser.halve():
-            logger.info("no better BLEU: learning rate halved to %g", self._optimiser.learning_rate)
 
     def _report(self, found: Validation, *, better: bool) -> None:
         state = self._state
@@ -299,36 +272,6 @@ class Trainer:
         if found.collapsed:
             logger.warning("nearly all outputs are the same (%.0f %% differ)", 100 * found.distinct)
 
-    def _limit(self) -> str:
-        """Why the run is to end now, or ''."""
-        state, training = self._state, self._settings.training
-        if training.patience and state.bad_validations >= training.patience:
-            return f"the development BLEU has not risen in {state.bad_validations} validations"
-        if training.max_updates and state.update >= training.max_updates:
-            return f"it has made {state.update} updates"
-        if training.max_epochs and state.epoch >= training.max_epochs:
-            return f"it has gone through the text {state.epoch} time{'s' if state.epoch > 1 else ''}"
-        if training.max_minutes and self._seconds() >= 60 * training.max_minutes:
-            return f"it has run for {training.max_minutes:g} minutes"
-        return ""
-
-    def _left(self) -> tuple[float, float, str]:
-        """(share done, seconds left, to what) of the nearest limit, or of the epoch."""
-        state, training = self._state, self._settings.training
-        size, seconds, done = self._size, self._seconds(), self._done()
-        pace = (seconds - self._before[0]) / max(1, done - self._before[1])
-        limits = []
-        if training.max_updates:
-            limits.append((pace * (training.max_updates - state.update), f"to update {training.max_updates}"))
-        if training.max_epochs:
-            limits.append((pace * (training.max_epochs * size - done), f"to the end of epoch {training.max_epochs}"))
-        if training.max_minutes:
-            limits.append((60 * training.max_minutes - seconds, f"of {training.max_minutes:g} minutes"))
-        if not limits:
-            return state.batch / size, pace * (size - state.batch), f"to the end of epoch {state.epoch + 1}"
-        left, what = min(limits)
-        return seconds / max(seconds + left, 1e-9), left, what
-
     def _seconds(self) -> float:
         """Seconds of training, those before a resumption counted."""
         return self._before[0] + time.monotonic() - self._started
@@ -340,16 +283,24 @@ class Trainer:
         )
 
 
-def _set_up_torch(settings: Settings, device: str, threads: int | None) -> None:
-    """Threads where they were asked for, and the precision of products."""
-    if threads is not None:
-        torch.set_num_threads(threads)
-    if settings.training.optimiser == "adam" and device == "cpu":
-        torch.set_float32_matmul_precision("medium")
+@contextlib.contextmanager
+def _torch_set_up(settings: Settings, device: str, threads: int | None) -> Iterator[None]:
+    """PyTorch's threads, where they were asked for, and its precision of products; both as before when it ends."""
+    threads_before, precision_before = torch.get_num_threads(), torch.get_float32_matmul_precision()
+    fast = settings.training.optimiser == "adam" and device == "cpu"
+    if fast:
         logger.info(
             "float32 products go through oneDNN, about twice as fast (a processor with AMX may round them to "
             "bfloat16; the presets paper and groundhog never do)"
         )
+    torch.set_float32_matmul_precision("medium" if fast else "highest")
+    if threads is not None:
+        torch.set_num_threads(threads)
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(precision_before)
+        torch.set_num_threads(threads_before)
 
 
 def _out_of_memory(error: RuntimeError | MemoryError, batch: str, settings: Settings) -> Exception:

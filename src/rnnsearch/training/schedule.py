@@ -1,0 +1,74 @@
+"""Where a run stands, and what follows from that alone: when to validate, when to end, how long it will take."""
+
+from dataclasses import dataclass, field
+
+from rnnsearch.config import TrainingSettings
+
+
+@dataclass
+class State:
+    """Where a run stands, apart from weights and optimiser. `epoch` counts whole passes, `batch` those of the next."""
+
+    update: int = 0
+    epoch: int = 0
+    batch: int = 0
+    seconds: float = 0.0
+    #: the update after which the last validation was
+    validated: int = 0
+    bad_validations: int = 0
+    #: rank of the best validation of those that steer the run, and of all: a run that ends at a limit validates out of
+    #: turn, which must not change how it goes on when it is resumed
+    best: list[float] = field(default_factory=lambda: [-1.0, 0.0])
+    kept: list[float] = field(default_factory=lambda: [-1.0, 0.0])
+    kept_bleu: float | None = None
+
+
+def due(state: State, training: TrainingSettings) -> bool:
+    """Whether a validation is due after the last update and was not held yet."""
+    if state.update == state.validated:
+        return False
+    every = training.validate_every
+    return state.update % every == 0 if every else state.batch == 0
+
+
+def progressed(state: State, rank: list[float]) -> bool:
+    """Take note of a validation that steers the run; whether it is the best of them so far."""
+    if rank > state.best:
+        state.best, state.bad_validations = rank, 0
+        return True
+    state.bad_validations += 1
+    return False
+
+
+def limit(state: State, training: TrainingSettings, seconds: float) -> str:
+    """Why a run that has taken `seconds` is to end now, or ''."""
+    if training.patience and state.bad_validations >= training.patience:
+        return f"the development BLEU has not risen in {state.bad_validations} validations"
+    if training.max_updates and state.update >= training.max_updates:
+        return f"it has made {state.update} updates"
+    if training.max_epochs and state.epoch >= training.max_epochs:
+        return f"it has gone through the text {state.epoch} time{'s' if state.epoch > 1 else ''}"
+    if training.max_minutes and seconds >= 60 * training.max_minutes:
+        return f"it has run for {training.max_minutes:g} minutes"
+    return ""
+
+
+def time_left(
+    state: State, training: TrainingSettings, size: int, seconds: float, pace: float
+) -> tuple[float, float, str]:
+    """(share done, seconds left, to what) of the nearest limit, or of the epoch where there is none.
+
+    `size`: batches of an epoch; `seconds`: what the run has taken; `pace`: seconds a batch, validations included.
+    """
+    limits = []
+    if training.max_updates:
+        limits.append((pace * (training.max_updates - state.update), f"to update {training.max_updates}"))
+    if training.max_epochs:
+        batches = (training.max_epochs - state.epoch) * size - state.batch
+        limits.append((pace * batches, f"to the end of epoch {training.max_epochs}"))
+    if training.max_minutes:
+        limits.append((60 * training.max_minutes - seconds, f"of {training.max_minutes:g} minutes"))
+    if not limits:
+        return state.batch / size, pace * (size - state.batch), f"to the end of epoch {state.epoch + 1}"
+    left, what = min(limits)
+    return seconds / max(seconds + left, 1e-9), left, what
