@@ -140,7 +140,7 @@ def test_a_signal_ends_it_after_the_update_and_says_how_to_go_on(files):
     told = again.communicate()[1]
     assert again.returncode == 0, told
     assert "training ended because" in told.splitlines()[-1]
-    assert "rnnsearch translate interrupted" in told.splitlines()[-1]
+    assert "rnnsearch translate --model interrupted" in told.splitlines()[-1]
 
 
 @pytest.mark.parametrize(

@@ -122,6 +122,6 @@ def _say(outcome: Any) -> None:
     else:
         said = (
             f"training ended because {outcome.reason}; best development BLEU {outcome.bleu:.2f}; the model is in "
-            f"{outcome.model}; to translate: rnnsearch translate {model} < FILE"
+            f"{outcome.model}; to translate: rnnsearch translate --model {model} < FILE"
         )
     print(f"rnnsearch: {said}", file=sys.stderr)
