@@ -308,19 +308,23 @@ def test_the_first_ctrl_c_is_noted_and_the_second_stops_at_once():
 def test_the_time_left_is_that_to_the_nearest_limit():
     state = State(update=30, epoch=2, batch=10)
     assert time_left(state, TrainingSettings(), 40, 60.0, 2.0) == (0.25, 60.0, "to the end of epoch 3")
-    limits = {"max_updates": 100, "max_epochs": 4, "max_minutes": 1.5}
+    limits = {"max_updates": 90, "max_epochs": 4, "max_minutes": 1.5}
     assert time_left(state, TrainingSettings(**limits), 40, 60.0, 2.0) == (60 / 90, 30.0, "of 1.5 minutes")
-    assert time_left(state, TrainingSettings(**limits | {"max_minutes": 9}), 40, 60.0, 2.0)[1:] == (
-        140.0,
-        "to update 100",
-    )
+    later = TrainingSettings(**limits | {"max_minutes": 9})
+    assert time_left(state, later, 40, 60.0, 2.0)[1:] == (120.0, "to update 90")
     assert time_left(state, TrainingSettings(max_epochs=3), 40, 60.0, 2.0)[1:] == (60.0, "to the end of epoch 3")
 
 
-def test_torch_is_left_as_it_was(tmp_path, files):
-    before = torch.get_float32_matmul_precision(), torch.get_num_threads()
-    train(settings(max_updates=1), files["train"], tmp_path / "m", dev=files["dev"], threads=2)
-    assert (torch.get_float32_matmul_precision(), torch.get_num_threads()) == before
+def test_torch_is_left_as_it_was():
+    def present():
+        return torch.get_float32_matmul_precision(), torch.get_num_threads()
+
+    before = present()
+    with trainer._torch_set_up(load_settings("base", None, {}), "cpu", 3):
+        assert present() == ("medium", 3)
+    assert present() == before
+    with trainer._torch_set_up(load_settings("paper", None, {}), "cpu", None):
+        assert present() == ("highest", before[1])
 
 
 def test_metrics_are_cut_to_what_a_checkpoint_knows(tmp_path):

@@ -3,6 +3,7 @@
 import contextlib
 import logging
 import math
+import os
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, replace
@@ -293,6 +294,9 @@ def _torch_set_up(settings: Settings, device: str, threads: int | None) -> Itera
             "float32 products go through oneDNN, about twice as fast (a processor with AMX may round them to "
             "bfloat16; the presets paper and groundhog never do)"
         )
+    # oneDNN keeps code and scratch memory for each shape of product it has seen, 1,024 of them unless told otherwise:
+    # gigabytes with batches of every shape. Fewer cost no measurable time. It reads this at its first product.
+    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64")
     torch.set_float32_matmul_precision("medium" if fast else "highest")
     if threads is not None:
         torch.set_num_threads(threads)
