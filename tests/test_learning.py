@@ -43,5 +43,5 @@ def test_task_is_learnt_with_its_alignment(order: str, reverse: bool) -> None:
     lengths = mask.sum(1, keepdim=True) - 1
     expected = lengths - 1 - place if reverse else place
     words = place < lengths
-    # The model may look a word beside where that serves as well, so a share and not all.
-    assert (looked[words] == expected[words]).float().mean() > 0.9
+    # As printed, the state that asks has not seen the word before, so it may look one word beside; chance is 1 in 6.
+    assert (looked[words] == expected[words]).float().mean() > (0.7 if order == "printed" else 0.95)
