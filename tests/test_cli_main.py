@@ -1,5 +1,6 @@
 """The front door: help, version, unknown words, and one line with the right exit status for every way to fail."""
 
+import io
 import logging
 import os
 import subprocess
@@ -160,3 +161,31 @@ def test_a_closed_pipe_is_no_error(tmp_path):
     assert writer.stderr.read() == b""
     writer.stderr.close()
     assert writer.wait() == 0
+
+
+@pytest.mark.parametrize("stream", ["stdin", "stdout", "stderr"])
+def test_a_standard_stream_that_is_closed_is_no_fault(stream, command, monkeypatch):
+    def run(args):
+        sys.stdout.write("text\n" + (sys.stdin.read() if stream == "stdin" else ""))
+        sys.stderr.write("log\n")
+        return 0
+
+    command(run)
+    monkeypatch.setattr(sys, stream, None)
+    assert main(["translate"]) == 0
+
+
+def test_log_lines_that_nobody_reads_end_nothing(command, monkeypatch):
+    class Gone(io.StringIO):
+        def write(self, text):
+            raise BrokenPipeError(32, "Broken pipe")
+
+    def run(args):
+        logging.getLogger("rnnsearch").info("update 1")
+        return 0
+
+    command(run)
+    monkeypatch.setattr(sys, "stderr", Gone())
+    assert main(["translate"]) == 0
+    command(fails_with(UserError("no")))
+    assert main(["translate"]) == 1

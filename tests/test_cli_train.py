@@ -166,9 +166,15 @@ def test_every_setting_has_a_flag(capsys):
         ([], "name the text to train on"),
         (["absent.en", "absent.fr"], "cannot read absent.en"),
         (["train.en", "train.fr", "--config", "bad.toml"], "bad.toml: unknown setting 'hiden_size' in [model]"),
+        (["train.en", "train.fr", "--config", "astray.toml"], "in [model]; it belongs under [training]"),
+        (["train.en", "train.fr", "--config", "typed.toml"], "typed.toml: learning_rate: "),
         (["train.en", "train.fr", "--hidden-size", "0"], "--hidden-size: "),
+        (["train.en", "train.fr", "--hidden-size", "99999999999999999999"], "--hidden-size: "),
+        (["train.en", "train.fr", "--vocabulary-size", "99999999999999"], "--vocabulary-size: "),
+        (["train.en", "train.fr", "--seed", str(2**64)], "--seed: "),
         (["train.en", "train.fr", "--dev", "dev.en", "dev.fr", "x", "y"], "--dev takes one or two files"),
         (["train.en", "train.fr", "--device", "abacus"], "--device abacus cannot be used"),
+        (["train.en", "train.fr", "--device", "meta"], "--device meta cannot be used"),
         (["train.en", "train.fr", "--init-from", "nowhere"], "nowhere"),
     ],
 )  # fmt: skip
@@ -176,6 +182,8 @@ def test_a_mistake_is_one_sentence(files, tmp_path, monkeypatch, capsys, argumen
     for path in files.glob("*.??"):
         (tmp_path / path.name).write_bytes(path.read_bytes())
     (tmp_path / "bad.toml").write_text("[model]\nhiden_size = 3\n")
+    (tmp_path / "astray.toml").write_text("[model]\nlearning_rate = 0.1\n")
+    (tmp_path / "typed.toml").write_text("[training]\nlearning_rate = true\n")
     monkeypatch.chdir(tmp_path)
     assert main(["train", "--model", "m", *arguments]) == 1
     lines = [line for line in capsys.readouterr().err.splitlines() if "error: " in line]

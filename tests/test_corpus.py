@@ -116,7 +116,9 @@ def test_bad_bytes_of_wide_encodings_are_refused_too(tmp_path: Path) -> None:
         list(open_lines(path, encoding="utf-16"))
 
 
-@pytest.mark.parametrize(("encoding", "errors"), [("utf-9", "strict"), ("utf-8", "lenient"), ("base64", "strict")])
+@pytest.mark.parametrize(
+    ("encoding", "errors"), [("utf-9", "strict"), ("utf-8", "lenient"), ("base64", "strict"), ("undefined", "strict")]
+)
 def test_an_unknown_encoding_is_refused(tmp_path: Path, encoding: str, errors: str) -> None:
     with pytest.raises(UserError, match=f"unknown --encoding {encoding} or --errors {errors}"):
         list(open_lines(write(tmp_path / "a", b""), encoding=encoding, errors=errors))

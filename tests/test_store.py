@@ -1,5 +1,6 @@
 """The encoded corpus: what goes in comes out, memory-mapped; a damaged or half-written one is refused."""
 
+import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -102,3 +103,24 @@ def test_a_file_is_written_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     with pytest.raises(OSError, match="no space left"):
         write_whole(tmp_path / "f", b"newer")
     assert (tmp_path / "f").read_bytes() == b"new"
+    assert [path.name for path in tmp_path.iterdir()] == ["f"]
+    with pytest.raises(OSError, match="no space left"):
+        write_whole(tmp_path / "g", b"new")
+    with pytest.raises(FileNotFoundError) as caught:
+        write_whole(tmp_path / "absent" / "f", b"new")
+    assert caught.value.filename == str(tmp_path / "absent" / "f")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links and pipes with names")
+def test_a_link_stays_a_link_and_a_pipe_a_pipe(tmp_path: Path) -> None:
+    (tmp_path / "f").write_bytes(b"old")
+    (tmp_path / "link").symlink_to("f")
+    write_whole(tmp_path / "link", b"new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "f").read_bytes() == b"new"
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    write_whole(tmp_path / "pipe", b"through")
+    assert os.read(reader, 100) == b"through"
+    os.close(reader)
+    assert (tmp_path / "pipe").is_fifo()

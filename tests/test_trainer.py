@@ -4,6 +4,7 @@ import importlib.util
 import json
 import logging
 import math
+import os
 import random
 import signal
 
@@ -18,7 +19,7 @@ from rnnsearch.training import resume, train, trainer
 from rnnsearch.training.checkpoint import load_checkpoint
 from rnnsearch.training.interrupt import Interrupt, Interrupted
 from rnnsearch.training.run_folder import RunFolder
-from rnnsearch.training.schedule import State, time_left
+from rnnsearch.training.schedule import LEAST_UPDATES, State, due, progressed, time_left
 from rnnsearch.training.trainer import Trainer
 from rnnsearch.training.validation import DevelopmentSet, Validation
 
@@ -247,6 +248,55 @@ def test_a_folder_of_something_else_is_never_touched(tmp_path, files, name):
     assert [path.name for path in (tmp_path / name).iterdir()] == ["thesis.tex"]
 
 
+def test_a_link_to_nowhere_is_no_place_for_a_model(tmp_path, files):
+    (tmp_path / "m").symlink_to("nowhere")
+    with pytest.raises(UserError, match="give --model another name"):
+        train(settings(), files["train"], tmp_path / "m", dev=files["dev"])
+    assert not (tmp_path / "m.run").exists()
+
+
+def test_a_damaged_run_can_be_started_anew(tmp_path, files):
+    model = tmp_path / "m"
+    train(settings(), files["train"], model, dev=files["dev"])
+    RunFolder(model).record.write_text("{")
+    with pytest.raises(UserError, match="start anew with --overwrite"):
+        resume(model, {})
+    assert train(settings(), files["train"], model, dev=files["dev"], overwrite=True).updates == 12
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs locks of the system")
+def test_two_trainings_of_one_model_never_meet(tmp_path, files):
+    model = tmp_path / "m"
+    train(settings(), files["train"], model, dev=files["dev"])
+    with RunFolder(model).alone():
+        with pytest.raises(UserError, match=r"another training is at work in .*m\.run"):
+            resume(model, {})
+        with pytest.raises(UserError, match="another training is at work"):
+            train(settings(), files["train"], model, dev=files["dev"], overwrite=True)
+    assert resume(model, {"max_updates": 14}).updates == 14
+
+
+def test_a_full_disk_is_told_with_the_place_and_the_way_on(tmp_path, files, monkeypatch):
+    model, save, saves = tmp_path / "m", trainer.save_checkpoint, []
+
+    def full(*arguments):
+        saves.append(save(*arguments))
+        if len(saves) == 2:
+            raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(trainer, "save_checkpoint", full)
+    with pytest.raises(UserError, match=r"cannot write to .*m\.run \(No space left on device\).*--resume"):
+        train(settings(), files["train"], model, dev=files["dev"])
+    assert resume(model, {"max_updates": 14}).updates == 14
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes with names")
+def test_text_that_can_be_read_only_once_is_refused(tmp_path, files):
+    os.mkfifo(tmp_path / "pipe.en")
+    with pytest.raises(UserError, match=r"pipe\.en can be read only once.*put it in a file"):
+        train(settings(), [tmp_path / "pipe.en", files["train"][1]], tmp_path / "m")
+
+
 def test_text_that_is_refused_leaves_nothing_behind(tmp_path, files):
     files["train"][1].write_text("one line\n")
     with pytest.raises(UserError, match=r"220.*\b1\b"):
@@ -276,6 +326,8 @@ def test_what_was_changed_is_refused_by_name_on_resuming(tmp_path, files):
     other.write_text(files["train"][1].read_text() + "X\n")
     with pytest.raises(UserError, match=r"other.fr is not the file that the run was started from"):
         resume(model, {}, corpus=[files["train"][0], other])
+    with pytest.raises(UserError, match=r"started from 2 training files, not from .*other.fr: name the same or none"):
+        resume(model, {}, corpus=[other])
     with pytest.raises(UserError, match=r"dev.fr is not the file"):
         resume(model, {}, dev=[files["dev"][1], files["dev"][0]])
     assert resume(model, {"max_updates": 14, "dropout": 0.1}, corpus=files["train"], dev=files["dev"]).updates == 14
@@ -366,3 +418,34 @@ def test_what_is_differentiated_is_a_sum_or_a_mean_over_tokens(tmp_path, files, 
     train(settings(loss=kind, max_updates=2), files["train"], tmp_path / "m", dev=files["dev"])
     assert any(tokens > 10 for _, _, tokens in seen)
     assert all(o == pytest.approx(t if kind == "sum" else t / tokens) for o, t, tokens in seen)
+
+
+def test_epochs_of_few_updates_are_not_all_validated():
+    training, state = settings(validate_every=0).training, State(epoch=3, batch=0)
+    for update, expected in ((LEAST_UPDATES - 1, False), (LEAST_UPDATES, True)):
+        state.update = update
+        assert due(state, training) is expected
+    progressed(state, [1.0, 0.0])
+    state.validated, state.update = state.update, 2 * LEAST_UPDATES - 1
+    assert not due(state, training)
+    # A validation out of turn, at a limit, must not shift those that follow when the run is resumed.
+    state.validated = state.update
+    state.update += 1
+    assert due(state, training)
+    state.batch = 1
+    assert not due(state, training)
+
+
+def test_a_forgotten_second_file_is_asked_for(tmp_path, files):
+    with pytest.raises(UserError, match=r"train\.en alone is no corpus"):
+        train(settings(), files["train"][:1], tmp_path / "m")
+    with pytest.raises(UserError, match=r"dev\.fr alone is no corpus"):
+        train(settings(), files["train"], tmp_path / "m", dev=files["dev"][1:])
+    assert not (tmp_path / "m.run").exists()
+
+
+def test_a_run_that_is_at_its_limit_already_says_so(tmp_path, files):
+    train(settings(), files["train"], tmp_path / "m", dev=files["dev"])
+    outcome = resume(tmp_path / "m", {})
+    assert outcome.reason == "it has made 12 updates already (a higher limit lets it go on)"
+    assert resume(tmp_path / "m", {"max_updates": 14}).updates == 14

@@ -14,12 +14,14 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from rnnsearch.errors import UserError
 
 PRESETS = ("paper", "groundhog", "base", "small")
+#: largest size of a layer or a vocabulary, beyond what any memory holds
+_MOST = 10_000_000
 
 
 class Group(BaseModel):
-    """A group of settings: frozen, and an unknown name is refused."""
+    """A group of settings: frozen; an unknown name and a value of another type are refused."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=())
+    model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=(), strict=True)
 
 
 class ModelSettings(Group):
@@ -28,10 +30,12 @@ class ModelSettings(Group):
     architecture: Literal["rnnsearch", "rnnencdec"] = Field(
         "rnnsearch", description="rnnsearch (soft search) or rnnencdec (one fixed vector)"
     )
-    embedding_size: int = Field(256, ge=1, description="m, width of the word embeddings")
-    hidden_size: int = Field(512, ge=1, description="n, hidden units of each encoder direction and of the decoder")
-    attention_size: int = Field(512, ge=1, description="n', hidden units of the alignment model")
-    maxout_size: int = Field(256, ge=1, description="l, maxout units before the output layer")
+    embedding_size: int = Field(256, ge=1, le=_MOST, description="m, width of the word embeddings")
+    hidden_size: int = Field(
+        512, ge=1, le=_MOST, description="n, hidden units of each encoder direction and of the decoder"
+    )
+    attention_size: int = Field(512, ge=1, le=_MOST, description="n', hidden units of the alignment model")
+    maxout_size: int = Field(256, ge=1, le=_MOST, description="l, maxout units before the output layer")
     decoder_order: Literal["printed", "authors"] = Field(
         "authors", description="printed: as in the paper's text; authors: as in the authors' code"
     )
@@ -45,7 +49,9 @@ class DataSettings(Group):
     tokeniser: Literal["moses", "subword", "none"] = Field(
         "subword", description="moses: words; subword: SentencePiece; none: split at spaces"
     )
-    vocabulary_size: int = Field(8000, ge=4, description="entries of each vocabulary (subword: of the joint one)")
+    vocabulary_size: int = Field(
+        8000, ge=4, le=_MOST, description="entries of each vocabulary (subword: of the joint one)"
+    )
     max_length: int = Field(
         100, ge=1, description="longest side of a training pair, in tokens; longer pairs are left out"
     )
@@ -69,14 +75,18 @@ class TrainingSettings(Group):
     )
     dropout: float = Field(0.3, ge=0, lt=1, description="dropout on embeddings, annotations and the output layer")
     label_smoothing: float = Field(0.1, ge=0, lt=1, description="probability spread over the whole vocabulary")
-    seed: int = Field(1234, ge=0, description="seed of initialisation, order and dropout")
+    seed: int = Field(1234, ge=0, lt=2**64, description="seed of initialisation, order and dropout")
     patience: int = Field(
         6, ge=0, description="stop after so many validations without a better development BLEU; 0: never"
     )
     max_epochs: int = Field(0, ge=0, description="stop after so many passes over the text; 0: no limit")
     max_updates: int = Field(0, ge=0, description="stop after so many updates; 0: no limit")
-    max_minutes: float = Field(0.0, ge=0, description="stop after so many minutes of training; 0: no limit")
-    validate_every: int = Field(0, ge=0, description="updates between validations; 0: once an epoch")
+    max_minutes: float = Field(
+        0.0, ge=0, description="stop after so many minutes of training, then validate once more; 0: no limit"
+    )
+    validate_every: int = Field(
+        0, ge=0, description="updates between validations; 0: once an epoch, but at least 100 apart"
+    )
     checkpoint_minutes: float = Field(
         5.0, ge=0, description="minutes between checkpoints, besides those at validations"
     )
@@ -87,9 +97,12 @@ class SearchSettings(Group):
 
     beam_size: int = Field(12, ge=1, description="width of the beam")
     normalise: bool = Field(True, description="rank by log p / length, the sentence end counted")
-    minimum_length: bool = Field(False, description="no sentence end before half the source length (authors' code)")
+    minimum_length: bool = Field(
+        False, description="let no translation end before half the length of its source (authors' code)"
+    )
     retry: bool = Field(
-        False, description="nothing finished: allow [UNK] again, then double the beam below 500 (authors' code)"
+        False,
+        description="search again, with [UNK] or a wider beam, where no translation came to its end (authors' code)",
     )
 
 
@@ -194,7 +207,8 @@ def read_toml(path: Path) -> dict[str, Any]:
             raise UserError(f"{path}: [{section}] must be a section, got {values!r}")
         for name, value in values.items():
             if name not in GROUPS[section].model_fields:
-                raise UserError(f"{path}: unknown setting {name!r} in [{section}]{nearest(name, GROUP_OF)}")
+                where = f"; it belongs under [{GROUP_OF[name]}]" if name in GROUP_OF else nearest(name, GROUP_OF)
+                raise UserError(f"{path}: unknown setting {name!r} in [{section}]{where}")
             flat[name] = value
     return flat
 

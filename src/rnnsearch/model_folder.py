@@ -141,4 +141,7 @@ def _read_config(path: Path) -> dict[str, Any]:
 
 
 def _first_line(error: Exception) -> str:
+    if isinstance(error, ValidationError):
+        first = error.errors()[0]
+        return f"{'.'.join(map(str, first['loc']))}: {first['msg']}, got {first['input']!r}"
     return (str(error).splitlines() or [type(error).__name__])[0]

@@ -119,6 +119,7 @@ def _train(folder: Path, plan: Plan) -> Path:
         overwrite=True,
         threads=1,  # a second one gains a network this small little, and loses much where another program wants it
         bar=sys.stderr.isatty(),
+        preset="small",
     )
     if outcome.interrupted:
         raise KeyboardInterrupt

@@ -4,6 +4,7 @@ Exit statuses: 0 done, 1 it could not be done, 2 the command line was not unders
 """
 
 import argparse
+import contextlib
 import importlib
 import io
 import logging
@@ -29,6 +30,7 @@ COMMANDS = {
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line (default: the process's own) and return its exit status."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    _open_closed_streams()
     _speak_utf8()
     _log_to_stderr()
     if not arguments or arguments[0].startswith("-"):
@@ -78,7 +80,7 @@ def _guarded(command: str, arguments: Sequence[str]) -> int:
     """Run a command; every way to fail is one line on standard error (with RNNSEARCH_DEBUG set: the traceback too)."""
     try:
         module = importlib.import_module(f"rnnsearch.cli.{command}")
-        parser = Parser(f"rnnsearch {command}", f"{COMMANDS[command].capitalize()}.")
+        parser = Parser(f"rnnsearch {command}", f"{COMMANDS[command][0].upper()}{COMMANDS[command][1:]}.")
         module.add_arguments(parser)
         status: int = module.run(parser.parse(arguments))
         sys.stdout.flush()
@@ -97,7 +99,10 @@ def _sentence(error: Exception) -> str:
     if isinstance(error, UserError):
         return str(error)
     if isinstance(error, MemoryError) or "out of memory" in str(error) or "can't allocate memory" in str(error):
-        return "out of memory: make the batches smaller (train: --batch-tokens, translate: --batch-size)"
+        return (
+            "out of memory: make the batches smaller (train: --batch-tokens, translate: --batch-size), or train a "
+            "smaller model (--hidden-size)"
+        )
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename is not None else error.strerror
     return (
@@ -109,7 +114,8 @@ def _sentence(error: Exception) -> str:
 def _failed(sentence: str) -> int:
     if os.environ.get("RNNSEARCH_DEBUG"):
         traceback.print_exc()
-    print(f"rnnsearch: error: {sentence}", file=sys.stderr)
+    with contextlib.suppress(OSError):  # whoever read it may be gone; the status tells
+        print(f"rnnsearch: error: {sentence}", file=sys.stderr)
     return 1
 
 
@@ -117,6 +123,13 @@ def _nearest(name: str, known: Mapping[str, Any]) -> str:
     from rnnsearch.config import nearest  # here, because it costs more time than all the rest of this file
 
     return nearest(name, known)
+
+
+def _open_closed_streams() -> None:
+    """A standard stream that we were started without is empty, or takes what nobody will read."""
+    for name, mode in ("stdin", "r"), ("stdout", "w"), ("stderr", "w"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115
 
 
 def _speak_utf8() -> None:
@@ -131,7 +144,8 @@ class _StderrHandler(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         level = f"{record.levelname.lower()}: " if record.levelno >= logging.WARNING else ""
-        print(f"rnnsearch: {level}{record.getMessage()}", file=sys.stderr)
+        with contextlib.suppress(OSError):  # a reader that has gone away, or a full disk, must not end a training
+            print(f"rnnsearch: {level}{record.getMessage()}", file=sys.stderr)
 
 
 def _log_to_stderr() -> None:

@@ -1,6 +1,7 @@
 """`rnnsearch train`: from two text files to a model folder."""
 
 import argparse
+import logging
 import shlex
 import sys
 from pathlib import Path
@@ -13,6 +14,8 @@ from rnnsearch.errors import UserError
 
 #: What a user has who names no preset.
 PRESET = "base"
+
+logger = logging.getLogger("rnnsearch")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -108,10 +111,9 @@ def _add_setting(section: Any, name: str, field: FieldInfo) -> None:
 
 
 def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError("must be at least 1")
-    return number
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"a whole number from 1 is needed, not {text!r}")
+    return int(text)
 
 
 def _say(outcome: Any) -> None:
@@ -124,4 +126,4 @@ def _say(outcome: Any) -> None:
             f"training ended because {outcome.reason}; best development BLEU {outcome.bleu:.2f}; the model is in "
             f"{outcome.model}; to translate: rnnsearch translate --model {model} < FILE"
         )
-    print(f"rnnsearch: {said}", file=sys.stderr)
+    logger.info("%s", said)

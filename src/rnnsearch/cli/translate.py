@@ -59,6 +59,8 @@ def run(args: argparse.Namespace) -> int:
     n_best = 1 if args.n_best is None else args.n_best or args.beam_size or translator.folder.search.beam_size
     form = _form(args)
     done = 0
+    if sys.stdin.isatty():
+        print("rnnsearch: type a sentence a line; Ctrl-D ends", file=sys.stderr)
     for chunk in _chunks(lines, room):
         translations = translator.translate_chunk(
             chunk, done + 1, beam_size=args.beam_size, n_best=n_best, no_unk=args.no_unk,

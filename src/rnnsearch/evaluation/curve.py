@@ -43,7 +43,8 @@ def draw_curve(metrics: Path, png: Path) -> None:
     scores = _curve(events, "validation", "bleu")
     _plot(below, scores, color=_BLEU, marker="o", markersize=3)
     if len(scores):
-        best = scores[scores[:, 1].argmax()]
+        kept = [e["update"] for e in events if e.get("event") == "validation" and e.get("best") is True]
+        best = scores[scores[:, 0] == kept[-1]][-1] if kept else scores[scores[:, 1].argmax()]
         below.set_title(f"best: {best[1]:.2f} after update {best[0]:,.0f}", loc="right", fontsize=9, color=_BLEU)
     below.set_ylabel("development BLEU")
     below.set_xlabel("update")

@@ -27,16 +27,20 @@ def read_pairs(
     `paths`: two files, line by line, or one file that ends in .tsv or .jsonl; each may end in .gz too. Raises UserError
     for a file that cannot be read, bytes that are not `encoding`, a malformed line, and different numbers of lines.
     """
+    check_paths(paths)
     if len(paths) == 2:
         source, target = (open_lines(path, encoding=encoding, errors=errors, counts=counts) for path in paths)
         return _side_by_side(source, target, paths)
-    if len(paths) != 1:
-        raise UserError(f"a corpus is one file (.tsv or .jsonl) or two, not {len(paths)}")
-    kind = _endings(paths[0])[-1:]
-    if kind not in (["tsv"], ["jsonl"]):
-        raise UserError(f"{paths[0]} alone is no corpus: give two files, or one that ends in .tsv or .jsonl")
     lines = open_lines(paths[0], encoding=encoding, errors=errors, counts=counts)
-    return _from_tsv(lines, paths[0]) if kind == ["tsv"] else _from_json(lines, paths[0])
+    return _from_tsv(lines, paths[0]) if _endings(paths[0])[-1:] == ["tsv"] else _from_json(lines, paths[0])
+
+
+def check_paths(paths: Sequence[Path]) -> None:
+    """Raise UserError unless `paths` are two files or one .tsv or .jsonl (.gz)."""
+    if len(paths) not in (1, 2):
+        raise UserError(f"a corpus is one file (.tsv or .jsonl) or two, not {len(paths)}")
+    if len(paths) == 1 and _endings(paths[0])[-1:] not in (["tsv"], ["jsonl"]):
+        raise UserError(f"{paths[0]} alone is no corpus: give two files, or one that ends in .tsv or .jsonl")
 
 
 def language_codes(paths: Sequence[Path]) -> tuple[str | None, str | None]:
@@ -87,12 +91,11 @@ def _open(path: Path) -> BinaryIO:
 
 def _check_codec(encoding: str, errors: str) -> None:
     try:
-        b"a\xff".decode(encoding, errors)
         "\n".encode(encoding)
-    except LookupError:
+        with contextlib.suppress(ValueError):  # a codec that exists
+            b"a\xff".decode(encoding, errors)
+    except (LookupError, UnicodeError):
         raise UserError(f"unknown --encoding {encoding} or --errors {errors}; try utf-8, cp1252 or replace") from None
-    except ValueError:
-        pass  # a codec that exists
 
 
 def _decoded(stream: BinaryIO, encoding: str, errors: str, name: str) -> Iterator[str]:

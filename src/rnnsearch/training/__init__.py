@@ -92,7 +92,7 @@ def check_torch(device: str) -> None:
     try:
         import torch
 
-        torch.zeros(1, device=device)
+        torch.zeros(1, device=device).item()
     except ModuleNotFoundError as error:
         if error.name != "torch":
             raise

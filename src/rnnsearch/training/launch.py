@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from rnnsearch.config import RESUMABLE, Settings, with_values
 from rnnsearch.errors import UserError
 from rnnsearch.model_folder import ModelFolder, Weights
-from rnnsearch.text.corpus import language_codes
+from rnnsearch.text.corpus import check_paths, language_codes
 from rnnsearch.text.prepare import CorpusFiles, Prepared, prepare
 from rnnsearch.training.run_folder import Record, RunFolder, fingerprints
 
@@ -45,6 +45,8 @@ def start(
 ) -> Run:
     """Read the text into a new run folder. Raises UserError, and leaves nothing behind, where that cannot be."""
     folder = RunFolder(model)
+    for paths in (corpus, dev or corpus):
+        check_paths(paths)
     initial = None if init_from is None else ModelFolder.open(init_from)
     spoken = _languages(corpus, languages, initial)
     record = Record(settings.model_dump(), preset, fingerprints(corpus), fingerprints(dev or ()), spoken, ready=False)
@@ -52,7 +54,7 @@ def start(
     folder.create(overwrite=overwrite)
     try:
         folder.write_record(record)
-        with folder.logging():
+        with folder.alone(), folder.logging():
             text = prepare(
                 CorpusFiles(tuple(corpus), encoding, errors),
                 CorpusFiles(tuple(dev), encoding, errors) if dev else None,
@@ -86,8 +88,8 @@ def resume(
     record = folder.read_record()
     if not record.ready:
         raise UserError(f"{folder.path} was left before its first update; leave out --resume to start it again")
-    _same_files(record.corpus, corpus)
-    _same_files(record.dev, dev or ())
+    _same_files("training", record.corpus, corpus)
+    _same_files("development", record.dev, dev or ())
     for name, old, new in (
         ("preset", record.preset, preset),
         ("source_language", record.languages[0], languages[0]),
@@ -98,7 +100,8 @@ def resume(
     settings = _resumed_settings(folder, record, values)
     if settings.model_dump() != record.settings:
         record = replace(record, settings=settings.model_dump())
-        folder.write_record(record)
+        with folder.alone():
+            folder.write_record(record)
     return Run(folder, record, settings, Prepared.open(folder.corpus))
 
 
@@ -147,13 +150,16 @@ def _resumed_settings(folder: RunFolder, record: Record, values: Mapping[str, An
     return new
 
 
-def _same_files(before: Sequence[Mapping[str, str]], paths: Sequence[Path]) -> None:
+def _same_files(kind: str, before: Sequence[Mapping[str, str]], paths: Sequence[Path]) -> None:
     """Refuse files that are not those of the run; none named is the same."""
     if not paths:
         return
     now = fingerprints(paths)
     if len(now) != len(before):
-        raise UserError(f"the run was started from {len(before)} such files, not from {' and '.join(map(str, paths))}")
+        raise UserError(
+            f"the run was started from {len(before)} {kind} files, not from {' and '.join(map(str, paths))}: name the "
+            "same or none, or start anew with --overwrite"
+        )
     for old, new in zip(before, now, strict=True):
         if old["sha256"] != new["sha256"]:
             raise UserError(

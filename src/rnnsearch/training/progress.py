@@ -78,13 +78,19 @@ class Display:
         meter.add(*figures)
         share, seconds, limit = left
         learnt = f"update {update}, epoch {epoch}, loss {meter.loss:.3f}, gradient {meter.norm:.2f}"
-        speed = f"{meter.tokens_per_second:,.0f} tokens/s, {duration(seconds)} left {limit}"
+        speed = f"{meter.tokens_per_second:,.0f} tokens/s, {duration(seconds)} left"
         if self._bar and self._task is not None:
-            # Two lines, so that 80 columns hold them.
+            # Two lines, short enough for 80 columns beside the bar.
             self._bar.update(self._task, completed=share, description=f"{learnt}\n{speed}")
         if time.monotonic() - self._said >= EVERY_SECONDS or update == 1:
             self._said, self._meter = time.monotonic(), Meter()
-            self._say(f"{learnt}, {speed}")
+            self._say(f"{learnt}, {speed} {limit}")
+
+    def busy(self, what: str) -> None:
+        """Say on the bar what is done between two updates."""
+        if self._bar and self._task is not None:
+            self._bar.update(self._task, description=what)
+            self._bar.refresh()
 
 
 def duration(seconds: float) -> str:

@@ -7,7 +7,9 @@ import contextlib
 import hashlib
 import json
 import logging
+import os
 import shutil
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -54,13 +56,35 @@ class RunFolder:
         """Make the folder anew. A model or a run that is there already is only given up where `overwrite` says so."""
         self._refuse_strange(self.model, "config.json", "model folder")
         self._refuse_strange(self.path, self.record.name, "run folder")
-        there = [path for path in (self.model, self.path) if path.exists() and not self._never_begun(path)]
-        if there and not overwrite:
+        there = (path for path in (self.model, self.path) if path.exists() and not self._never_begun(path))
+        if not overwrite and (found := next(there, None)):
             can = "--resume goes on with it, " if self.record.exists() else ""
-            raise UserError(f"{there[0]} is there already: {can}--overwrite starts anew, or give --model another name")
+            raise UserError(f"{found} is there already: {can}--overwrite starts anew, or give --model another name")
         if self.path.exists():
-            shutil.rmtree(self.path)
+            with self.alone():
+                shutil.rmtree(self.path)
         self.path.mkdir(parents=True)
+
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[None]:
+        """While it is open no other process may train here. Raises UserError where one does (on Windows it may)."""
+        if sys.platform == "win32":
+            yield
+            return
+        import fcntl
+
+        handle = os.open(self.path, os.O_RDONLY)  # the system lets go of it when the process ends, however it does
+        try:
+            with contextlib.suppress(OSError):  # a file system without locks
+                try:
+                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    raise UserError(
+                        f"another training is at work in {self.path}: let it end first, or give --model another name"
+                    ) from None
+            yield
+        finally:
+            os.close(handle)
 
     def write_record(self, record: Record) -> None:
         """Write run.json."""
@@ -131,7 +155,8 @@ class RunFolder:
     @staticmethod
     def _refuse_strange(path: Path, mark: str, kind: str) -> None:
         """Never write over, or remove, what this program did not write."""
-        if path.exists() and not (path.is_dir() and ((path / mark).exists() or not any(path.iterdir()))):
+        there = path.exists() or path.is_symlink()
+        if there and not (path.is_dir() and ((path / mark).exists() or not any(path.iterdir()))):
             raise UserError(f"{path} is there already and is no {kind}; give --model another name")
 
 
@@ -139,6 +164,8 @@ def fingerprints(paths: Sequence[Path]) -> list[dict[str, str]]:
     """Path and SHA-256 of the bytes of each file."""
     found = []
     for path in paths:
+        if path.exists() and not path.is_file() and not path.is_dir():
+            raise UserError(f"{path} can be read only once, and training reads its text twice; put it in a file first")
         try:
             with path.open("rb") as file:
                 digest = hashlib.file_digest(file, "sha256").hexdigest()

@@ -4,6 +4,10 @@ from dataclasses import dataclass, field
 
 from rnnsearch.config import TrainingSettings
 
+#: Updates between two validations at the ends of epochs, at least: on a small corpus an epoch is a few updates, which
+#: change little, and a rate that is halved by chance so soon never learns.
+LEAST_UPDATES = 100
+
 
 @dataclass
 class State:
@@ -15,6 +19,8 @@ class State:
     seconds: float = 0.0
     #: the update after which the last validation was
     validated: int = 0
+    #: the update after which the last validation was that steers the run
+    steered: int = 0
     bad_validations: int = 0
     #: rank of the best validation of those that steer the run, and of all: a run that ends at a limit validates out of
     #: turn, which must not change how it goes on when it is resumed
@@ -28,11 +34,14 @@ def due(state: State, training: TrainingSettings) -> bool:
     if state.update == state.validated:
         return False
     every = training.validate_every
-    return state.update % every == 0 if every else state.batch == 0
+    if every:
+        return state.update % every == 0
+    return state.batch == 0 and state.update - state.steered >= LEAST_UPDATES
 
 
 def progressed(state: State, rank: list[float]) -> bool:
     """Take note of a validation that steers the run; whether it is the best of them so far."""
+    state.steered = state.update
     if rank > state.best:
         state.best, state.bad_validations = rank, 0
         return True

@@ -13,6 +13,7 @@ from itertools import islice
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from safetensors import SafetensorError
 
 from rnnsearch.config import Settings
 from rnnsearch.errors import UserError
@@ -36,14 +37,23 @@ logger = logging.getLogger("rnnsearch")
 
 
 def go_on(run: Run, *, device: str = "cpu", threads: int | None = None, bar: bool = False) -> Outcome:
-    """Train from where `run` stands to a limit or an interruption. Raises UserError where training diverges."""
-    with (
-        run.folder.logging(),
-        Interrupt() as interrupt,
-        Display(bar, run.folder.note) as display,
-        _torch_set_up(run.settings, device, threads),
-    ):
-        return Trainer(run, device, interrupt, display).run()
+    """Train from where `run` stands to a limit or an interruption.
+
+    Raises UserError where training diverges, and where its files cannot be written.
+    """
+    try:
+        with (
+            run.folder.alone(),
+            run.folder.logging(),
+            Interrupt() as interrupt,
+            Display(bar, run.folder.note) as display,
+            _torch_set_up(run.settings, device, threads),
+        ):
+            return Trainer(run, device, interrupt, display).run()
+    except (OSError, SafetensorError) as error:
+        told = (isinstance(error, OSError) and error.strerror) or error
+        again = "go on with --resume" if run.record.ready else "start it again"
+        raise UserError(f"cannot write to {run.folder.path} ({told}); mend that and {again}") from None
 
 
 class Trainer:
@@ -63,6 +73,7 @@ class Trainer:
             logger.info('the curve is not drawn: that needs matplotlib (pip install "rnnsearch[plot]")')
         self._dev = DevelopmentSet(run.text.dev_pairs, run.text.sides, self._settings.data, self._settings.search)
         self._meter = Meter()
+        self._signature = ""
         self._started = self._saved = time.monotonic()
         self._restore() if run.record.ready else self._begin()
         # All batches of an epoch are never held at once: the corpus may be large.
@@ -87,6 +98,7 @@ class Trainer:
 
     def _train(self) -> str:
         """All updates, and the validations that are due; returns why it ended."""
+        begun = self._state.update
         while True:
             self._interrupt.check()
             if due(self._state, self._settings.training):
@@ -99,7 +111,7 @@ class Trainer:
                 self._save()
         if self._state.validated != self._state.update or not self._state.update:
             self._validate(in_turn=False)
-        return reason
+        return f"{reason} already (a higher limit lets it go on)" if self._state.update == begun else reason
 
     def _begin(self) -> None:
         """The weights and the first checkpoint of a new run."""
@@ -123,7 +135,7 @@ class Trainer:
         self._set_random(parts["random"])
         self._state = State(**state["run"])
         self._folder.cut_metrics(self._state.update, self._state.validated)
-        logger.info("going on after update %d, epoch %d", self._state.update, self._state.epoch + 1)
+        logger.info("going on after update %d, with epoch %d", self._state.update, self._state.epoch + 1)
 
     def _save(self) -> None:
         """Write a checkpoint."""
@@ -232,6 +244,7 @@ class Trainer:
 
     def _validate(self, *, in_turn: bool) -> None:
         """Judge the weights, keep them, and where the validation is `in_turn` let it steer the run."""
+        self._display.busy("translating the development set")
         found = self._dev.validate(self._model, self._interrupt.check)
         state = self._state
         state.validated = state.update
@@ -248,7 +261,8 @@ class Trainer:
         if self._draws:
             draw_curve(self._folder.metrics, self._folder.curve)
         if in_turn and not progressed(state, found.rank) and self._optimiser.halve():
-            logger.info("no better BLEU: learning rate halved to %g", self._optimiser.learning_rate)
+            judge = "loss" if found.by_loss else "BLEU"
+            logger.info("no better %s: learning rate halved to %g", judge, self._optimiser.learning_rate)
         self._save()
 
     def _said(self) -> dict[str, str]:
@@ -260,18 +274,25 @@ class Trainer:
         epoch = state.epoch + (state.batch > 0)
         self._folder.add_metrics({
             "event": "validation", "update": state.update, "epoch": epoch, "loss": found.loss, "bleu": found.bleu,
-            "seconds": self._seconds(),
+            "seconds": self._seconds(), "best": better,
         })  # fmt: skip
+        if found.signature != self._signature:
+            logger.info("development BLEU is %s", found.signature)
+            self._signature = found.signature
+        by_loss = " by its loss, BLEU says nothing yet" if found.by_loss else ""
         logger.info(
-            "validation after update %d, epoch %d: loss %.3f a token, BLEU %.2f (%s)%s",
-            state.update, epoch, found.loss, found.bleu, found.signature, ", the best so far" if better else "",
+            "validation after update %d, epoch %d: loss %.3f a token, BLEU %.2f%s",
+            state.update, epoch, found.loss, found.bleu, f", the best so far{by_loss}" if better else "",
         )  # fmt: skip
         told = [f"source:    {s}\nreference: {r}\noutput:    {o}\n" for s, r, o in self._dev.samples(found.outputs)]
         for line in "".join(told).splitlines():
             logger.info("  %s", line)
         self._folder.add_samples(f"update {state.update}\n" + "".join(told) + "\n")
         if found.collapsed:
-            logger.warning("nearly all outputs are the same (%.0f %% differ)", 100 * found.distinct)
+            logger.warning(
+                "nearly all outputs are the same (%.0f %% differ): usual at the very beginning; if it stays so, "
+                "the text is too little or the learning rate too high", 100 * found.distinct,
+            )  # fmt: skip
 
     def _seconds(self) -> float:
         """Seconds of training, those before a resumption counted."""

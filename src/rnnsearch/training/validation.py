@@ -44,7 +44,12 @@ class Validation:
     @property
     def rank(self) -> list[float]:
         """What is compared to find the best: BLEU; where that is mere noise still, the loss."""
-        return [self.bleu, 0.0] if self.bleu >= NOISE else [0.0, -self.loss]
+        return [0.0, -self.loss] if self.by_loss else [self.bleu, 0.0]
+
+    @property
+    def by_loss(self) -> bool:
+        """Whether the loss is the judge, because BLEU says nothing yet."""
+        return self.bleu < NOISE
 
     @property
     def distinct(self) -> float:
