@@ -152,6 +152,14 @@ def test_an_unknown_flag_is_refused_with_the_nearest_known_one(capsys, flag, nea
     assert f"unknown flag {flag} (did you mean {nearest}?)" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("threads", ["0", "x", "99999999999"])
+def test_a_number_of_threads_that_makes_no_sense_is_refused(capsys, threads):
+    with pytest.raises(SystemExit) as ended:
+        main(["train", "a", "b", "--model", "m", "--threads", threads])
+    assert ended.value.code == 2
+    assert f"a whole number from 1 to 1,024 is needed, not '{threads}'" in capsys.readouterr().err
+
+
 def test_every_setting_has_a_flag(capsys):
     with pytest.raises(SystemExit):
         main(["train", "--help"])

@@ -109,6 +109,13 @@ def test_a_config_that_makes_no_sense_is_refused(folder: Path, change: dict[str,
     assert str(folder) in refused(lambda: ModelFolder.open(folder))
 
 
+def test_a_setting_that_makes_no_sense_is_named(folder: Path) -> None:
+    config = json.loads((folder / "config.json").read_text())
+    config["model"]["hidden_size"] = "large"
+    (folder / "config.json").write_text(json.dumps(config))
+    assert "hidden_size: Input should be a valid integer, got 'large'" in refused(lambda: ModelFolder.open(folder))
+
+
 def test_no_folder_and_a_folder_that_is_no_model(tmp_path: Path) -> None:
     assert "no model folder" in refused(lambda: ModelFolder.open(tmp_path / "absent"))
     assert "config.json" in refused(lambda: ModelFolder.open(tmp_path))

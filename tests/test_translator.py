@@ -321,6 +321,12 @@ def test_impossible_options_are_refused_before_anything_is_read(option):
         mock_translator().translate("a", beams=3)
 
 
+@pytest.mark.parametrize("lines", [[1], ["a", None], b"ab"])
+def test_what_is_no_text_is_refused_by_its_value(lines):
+    with pytest.raises(TypeError, match=r"a line to translate must be a str, not (1|None|97)"):
+        list(mock_translator().translate(lines))
+
+
 def test_n_best_are_sorted_distinct_and_begin_with_the_best():
     result = mock_translator().translate("the dog sees a cat", n_best=4)
     assert result.n_best[0].text == result.text == mock_translator().translate("the dog sees a cat").text

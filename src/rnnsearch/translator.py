@@ -27,6 +27,8 @@ from rnnsearch.text.vocabulary import UNK_ID
 logger = logging.getLogger("rnnsearch")
 
 BATCH_SIZE = 32
+#: More processor threads than any machine has are a slip of the finger.
+MOST_THREADS = 1024
 #: Batches read ahead, so that sentences of like length can be put together.
 READ_AHEAD = 8
 #: Most rows x source positions of a batch. The alignment model holds n' numbers for each: 130 MB at the paper's
@@ -142,6 +144,8 @@ class Translator:
     @classmethod
     def load(cls, path: str | Path, *, threads: int | None = None, device: str = "cpu") -> Self:
         """Open a model folder. Raises UserError where it is missing, damaged or of a newer format."""
+        if threads is not None and not 1 <= threads <= MOST_THREADS:
+            raise UserError(f"threads must be from 1 to {MOST_THREADS:,}, not {threads}")
         folder = ModelFolder.open(Path(path))
         return cls(folder, partial(open_engine, folder, device=device, threads=threads))
 
@@ -270,6 +274,8 @@ def _plan(options: Options, folder: ModelFolder) -> _Plan:
 
 
 def _read(source: str, side: Side, limit: int | None) -> _Line:
+    if not isinstance(source, str):
+        raise TypeError(f"a line to translate must be a str, not {source!r}")
     encoded = side.encode(source)
     words, word_of = _words(source, encoded.tokens)
     return _Line(source, words, word_of, encoded, cut(encoded.tokens, word_of, limit or len(encoded.tokens)))

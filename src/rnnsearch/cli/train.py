@@ -111,8 +111,8 @@ def _add_setting(section: Any, name: str, field: FieldInfo) -> None:
 
 
 def _positive(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"a whole number from 1 is needed, not {text!r}")
+    if not text.isdecimal() or not 1 <= int(text) <= 1024:
+        raise argparse.ArgumentTypeError(f"a whole number from 1 to 1,024 is needed, not {text!r}")
     return int(text)
 
 
