@@ -167,8 +167,6 @@ def test_heatmap_writes_several_files_of_one_sentence(model, tmp_path):
         (["--target", "b"], "--target needs the source sentence"),
         (["--output", "x.png"], "there are 2 lines"),
         (["a", "--output", "nowhere/x.html"], "nowhere/x.html: No such file"),
-        (["a", "--threads", "0"], "threads must be from 1 to 1,024, not 0"),
-        (["a", "--threads", "99999999999"], "threads must be from 1 to 1,024"),
     ],
 )
 def test_heatmap_refuses_in_one_sentence(model, tmp_path, monkeypatch, capsys, arguments, said):

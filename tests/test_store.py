@@ -84,7 +84,7 @@ def test_a_truncated_file_is_refused(tmp_path: Path, name: str) -> None:
     write(tmp_path / "c", PAIRS)
     path = tmp_path / "c" / name
     path.write_bytes(path.read_bytes()[:-2])
-    with pytest.raises(UserError, match=r"the encoded corpus .* is damaged .*prepare it again"):
+    with pytest.raises(UserError, match=r"the encoded corpus .* is damaged .*start the training anew"):
         EncodedCorpus.open(tmp_path / "c")
     path.unlink()
     with pytest.raises(UserError, match=r"cannot read the encoded corpus .*No such file"):

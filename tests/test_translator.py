@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from mock_engine import MockEngine
+from rnnsearch import translator as translator_module
 from rnnsearch.config import ModelSettings, SearchSettings
 from rnnsearch.engine import open_engine
 from rnnsearch.errors import UserError
@@ -345,14 +346,24 @@ def test_a_given_translation_gets_the_score_and_alignment_of_the_search():
     assert translator.align("", "un").alignment.shape == (1, 0)
 
 
-def test_an_interruption_stops_the_search_and_the_translator_goes_on():
+def test_an_interruption_stops_the_search_and_the_translator_goes_on(monkeypatch):
     engine = MockEngine(9, 1, eos_bias=-np.inf)
-    translator, step = mock_translator(engine), engine.step
+    translator, step, guards = mock_translator(engine), engine.step, []
+
+    class Guard(translator_module._Stoppable):
+        def __init__(self, guarded):
+            super().__init__(guarded)
+            guards.append(self)
+
+    monkeypatch.setattr(translator_module, "_Stoppable", Guard)
 
     def interrupt(state, words, parents):
         if engine.steps == 3:
             signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
-            time.sleep(0.3)
+            for _ in range(3000):  # until the main thread has been told, however busy the machine
+                if guards[-1].stopped:
+                    break
+                time.sleep(0.01)
         return step(state, words, parents)
 
     engine.step = interrupt
@@ -363,10 +374,16 @@ def test_an_interruption_stops_the_search_and_the_translator_goes_on():
     assert translator.translate("the cat").text
 
 
+def test_a_beam_that_no_memory_holds_is_refused():
+    with pytest.raises(UserError, match="beam_size must be at most 10000, not 10001"):
+        mock_translator().translate("a", beam_size=10_001)
+
+
 def test_close_closes_the_engine():
     engine = MockEngine(9, 1)
     with mock_translator(engine) as translator:
         translator.translate("a")
+        translator.close()
     assert engine.closed
 
 
@@ -461,17 +478,29 @@ def test_alignments_of_a_real_model_are_distributions(folder):
             np.testing.assert_allclose(one.alignment.sum(1), 1)
 
 
+@pytest.mark.parametrize("threads", [0, -1, 99999999999])
+def test_an_impossible_number_of_threads_is_refused(folder, threads):
+    with pytest.raises(UserError, match=f"threads must be from 1 to 1,024, not {threads}"):
+        Translator.load(folder, threads=threads)
+
+
 def test_nothing_global_is_changed(folder):
     torch = pytest.importorskip("torch")
     threads, grad, numpy_state = torch.get_num_threads(), torch.is_grad_enabled(), np.random.get_state()[1].copy()
     errors, generator = np.geterr(), torch.random.get_rng_state()
     elsewhere = []
+
+    def look_elsewhere():
+        other = threading.Thread(target=lambda: elsewhere.append(torch.get_num_threads()))
+        other.start()
+        other.join()
+
+    look_elsewhere()
     translator = Translator.load(folder, threads=threads + 1)
     translator.translate("The cat sleeps.")
-    other = threading.Thread(target=lambda: elsewhere.append(torch.get_num_threads()))
-    other.start()
-    other.join()
-    assert [torch.get_num_threads(), *elsewhere] == [threads, threads]
+    look_elsewhere()
+    assert torch.get_num_threads() == threads
+    assert elsewhere[0] == elsewhere[1]
     assert torch.is_grad_enabled() == grad
     assert np.geterr() == errors
     assert (np.random.get_state()[1] == numpy_state).all()

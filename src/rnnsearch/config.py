@@ -16,6 +16,8 @@ from rnnsearch.errors import UserError
 PRESETS = ("paper", "groundhog", "base", "small")
 #: largest size of a layer or a vocabulary, beyond what any memory holds
 _MOST = 10_000_000
+#: widest beam; what a stranger's model folder asks for must not take all memory
+WIDEST_BEAM = 10_000
 
 
 class Group(BaseModel):
@@ -95,7 +97,7 @@ class TrainingSettings(Group):
 class SearchSettings(Group):
     """How a translation is searched for; stored in the model folder as its default."""
 
-    beam_size: int = Field(12, ge=1, description="width of the beam")
+    beam_size: int = Field(12, ge=1, le=WIDEST_BEAM, description="width of the beam")
     normalise: bool = Field(True, description="rank by log p / length, the sentence end counted")
     minimum_length: bool = Field(
         False, description="let no translation end before half the length of its source (authors' code)"

@@ -12,7 +12,7 @@ from typing import Any, ParamSpec, Self, TypedDict, TypeVar, Unpack, cast, overl
 import numpy as np
 from numpy.typing import NDArray
 
-from rnnsearch.config import SearchSettings
+from rnnsearch.config import WIDEST_BEAM, SearchSettings
 from rnnsearch.engine import Engine, open_engine
 from rnnsearch.errors import UserError
 from rnnsearch.model_folder import ModelFolder
@@ -140,6 +140,7 @@ class Translator:
         self.folder = folder
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="rnnsearch")
         self._engine = self._work(make_engine)
+        self._closed = False
 
     @classmethod
     def load(cls, path: str | Path, *, threads: int | None = None, device: str = "cpu") -> Self:
@@ -171,8 +172,10 @@ class Translator:
 
     def close(self) -> None:
         """End the worker thread and give the model's memory back; not needed at the end of a program."""
-        self._work(self._engine.close)
-        self._worker.shutdown()
+        if not self._closed:
+            self._closed = True
+            self._work(self._engine.close)
+            self._worker.shutdown()
 
     def __enter__(self) -> Self:
         return self
@@ -268,6 +271,8 @@ def _plan(options: Options, folder: ModelFolder) -> _Plan:
         if values[name] < 1:
             raise UserError(f"{name} must be at least 1, not {values[name]}")
     beam = values.pop("beam_size")
+    if beam > WIDEST_BEAM:
+        raise UserError(f"beam_size must be at most {WIDEST_BEAM}, not {beam}")
     if values["n_best"] > beam:
         raise UserError(f"a beam of {beam} cannot hold the {values['n_best']} best; widen it (beam_size, --beam-size)")
     return _Plan(search=folder.search.model_copy(update={"beam_size": beam}), **values)

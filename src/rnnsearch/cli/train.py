@@ -59,6 +59,8 @@ def run(args: argparse.Namespace) -> int:
         "threads": args.threads,
         "bar": sys.stderr.isatty(),
     }
+    if args.resume and args.init_from:
+        raise UserError("--init-from says where a new run begins; leave it out with --resume")
     if args.resume:
         outcome = training.resume(args.model, explicit, preset=args.preset, corpus=args.corpus, **common)
     else:

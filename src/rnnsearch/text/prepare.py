@@ -78,7 +78,9 @@ class Prepared:
         except OSError as error:
             raise UserError(f"cannot read the prepared text {folder}: {error.strerror or error}") from None
         except (ValueError, KeyError, TypeError) as error:
-            raise UserError(f"the prepared text {folder} is damaged ({error!r}); prepare it again") from None
+            raise UserError(
+                f"the prepared text {folder} is damaged ({error!r}); start the training anew with --overwrite"
+            ) from None
         return cls(sides, EncodedCorpus.open(folder), dev_pairs, report)
 
 

@@ -97,7 +97,9 @@ class EncodedCorpus:
         except OSError as error:
             raise UserError(f"cannot read the encoded corpus {folder}: {error.strerror or error}") from None
         except (ValueError, KeyError, TypeError, IndexError) as error:
-            raise UserError(f"the encoded corpus {folder} is damaged ({error}); prepare it again") from None
+            raise UserError(
+                f"the encoded corpus {folder} is damaged ({error}); start the training anew with --overwrite"
+            ) from None
 
     def __len__(self) -> int:
         """Number of pairs."""
