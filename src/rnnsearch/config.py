@@ -97,7 +97,7 @@ class TrainingSettings(Group):
 class SearchSettings(Group):
     """How a translation is searched for; stored in the model folder as its default."""
 
-    beam_size: int = Field(12, ge=1, le=WIDEST_BEAM, description="width of the beam")
+    beam_size: int = Field(12, ge=1, description="width of the beam")
     normalise: bool = Field(True, description="rank by log p / length, the sentence end counted")
     minimum_length: bool = Field(
         False, description="let no translation end before half the length of its source (authors' code)"
