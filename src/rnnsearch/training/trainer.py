@@ -18,7 +18,7 @@ from safetensors import SafetensorError
 from rnnsearch.config import Settings
 from rnnsearch.errors import UserError
 from rnnsearch.evaluation.curve import draw_curve
-from rnnsearch.model import Loss, Model
+from rnnsearch.model import Loss, Model, parameter_count
 from rnnsearch.text.batches import collate, cost_batches, dearest, paper_batches
 from rnnsearch.training import Outcome
 from rnnsearch.training.checkpoint import load_checkpoint, save_checkpoint
@@ -65,6 +65,7 @@ class Trainer:
         self._device = torch.device(device)
         source, target = run.text.sides
         self._model = Model(self._settings.model, len(source.vocabulary), len(target.vocabulary)).to(self._device)
+        logger.info("%s with %s weights", self._settings.model.architecture, f"{parameter_count(self._model):,}")
         self._optimiser = Optimiser(self._model.parameters(), self._settings.training)
         self._state = State()
         self._before = (0.0, 0)
