@@ -379,6 +379,16 @@ def test_a_beam_that_no_memory_holds_is_refused():
         mock_translator().translate("a", beam_size=10_001)
 
 
+def test_the_end_of_a_line_is_no_part_of_its_last_word():
+    translator = mock_translator()
+    for line in ("the cat\n", "the cat\r\n", "the cat"):
+        (found,) = translator.translate([line])
+        assert (found.source, found.source_words) == ("the cat", ["the", "cat"])
+        assert translator.align(line, "le chat\n").words == ["le", "chat"]
+    (empty,) = translator.translate(["\n"])
+    assert (empty.source, empty.text, empty.source_words) == ("", "", [])
+
+
 def test_close_closes_the_engine():
     engine = MockEngine(9, 1)
     with mock_translator(engine) as translator:

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import CancelledError, ThreadPoolExecutor
+from concurrent.futures import CancelledError, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
@@ -184,7 +184,11 @@ class Translator:
         self.close()
 
     def _work(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-        return self._worker.submit(function, *args, **kwargs).result()
+        future = self._worker.submit(function, *args, **kwargs)
+        # A Ctrl-C that comes just before a wait is only seen after it, so no wait is long.
+        while not wait([future], timeout=0.2).done:
+            pass
+        return future.result()
 
     def _stream(self, lines: Iterable[str], plan: _Plan) -> Iterator[Translation]:
         left, first = iter(lines), 1
@@ -251,7 +255,7 @@ class Translator:
         return _translation(line, text, words, tokens, word_of, block_diagonal(blocks), log_p, score)
 
     def _align(self, source: str, target: str) -> Translation:
-        line = _read(source, self.folder.source, None)
+        line, target = _read(source, self.folder.source, None), _line(target)
         given = self.folder.target.encode(target)
         words, word_of = _words(target, given.tokens)
         alpha, log_p, score = np.zeros((len(given.ids), len(line.encoded.ids))), 0.0, 0.0
@@ -281,9 +285,15 @@ def _plan(options: Options, folder: ModelFolder) -> _Plan:
 def _read(source: str, side: Side, limit: int | None) -> _Line:
     if not isinstance(source, str):
         raise TypeError(f"a line to translate must be a str, not {source!r}")
+    source = _line(source)
     encoded = side.encode(source)
     words, word_of = _words(source, encoded.tokens)
     return _Line(source, words, word_of, encoded, cut(encoded.tokens, word_of, limit or len(encoded.tokens)))
+
+
+def _line(text: str) -> str:
+    """A line as files give it, without its end."""
+    return text.removesuffix("\n").removesuffix("\r")
 
 
 def _words(text: str, tokens: Sequence[str]) -> tuple[list[str], list[int]]:
