@@ -97,16 +97,6 @@ class Model(nn.Module):
         total, nll = self.equations.loss(Output(**self.output), _drop(t, dropout), y[y_mask], label_smoothing)
         return Loss(total, nll, t.shape[0])
 
-    def alignment(self, x: Tensor, x_mask: Tensor, y: Tensor) -> Tensor:
-        """alpha [B, T_y, T_x] of given translations (RNNsearch only)."""
-        memory = self._memory(x, x_mask, 0.0)
-        Ey = _embed(y, self.E_y, self.b_Ey)
-        before = torch.cat([torch.zeros_like(Ey[:, :1]), Ey[:, :-1]], dim=1)
-        unit, attention = Unit(**self.decoder), self._attention()
-        consumed = before if self.settings.decoder_order == "printed" else Ey
-        alpha: Tensor = self.equations.search_recursion(unit, attention, consumed, memory.s_0, memory.h, x_mask)[2]
-        return alpha
-
     def encode(self, x: Tensor, x_mask: Tensor) -> Memory:
         """The annotations of B sentences, x [B, T_x], and what else a sentence needs only once."""
         return self._memory(x, x_mask, 0.0)
