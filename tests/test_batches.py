@@ -1,5 +1,7 @@
 """Batches: padding and ends, the paper's pools, cost limits, and orders that are fixed by seed and epoch."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -85,6 +87,27 @@ def test_the_limit_counts_sentence_ends_and_is_used_up() -> None:
     assert sorted(len(batch) for batch in cost_batches(five, five, 0, 0, 47)) == [3, 3, 3, 3]
     hundred = np.full(40, 99, np.int32)
     assert max(len(batch) for batch in cost_batches(hundred, hundred, 0, 0, 4000)) == 10  # by area; by tokens 20
+
+
+def test_large_batches_are_of_a_multiple_of_eight() -> None:
+    x, y = lengths(10_000)
+    sizes = [len(batch) for batch in cost_batches(x, y, 0, 0, 2400)]
+    assert sum(sizes) == 10_000
+    large = [size for size in sizes if size > 32]
+    assert len(large) > 50
+    assert sum(size % 8 > 0 for size in large) <= 1  # the last of the pool
+    assert any(size % 8 for size in sizes if size < 32)
+
+
+@pytest.mark.parametrize(("folder", "name"), [("multi30k/tok", "train.lc.norm.tok"), ("laws", "train")])
+def test_little_of_real_text_is_padding(data: Path, folder: str, name: str) -> None:
+    """Under 8 % of all tokens of both sides; words stand here for tokens of any kind."""
+    sides = [(data / folder / f"{name}.{end}").open(encoding="utf-8") for end in ("en", "fr")]
+    pairs = np.array([[len(line.split()) for line in pair] for pair in zip(*sides, strict=True)], np.int32)
+    x, y = pairs[(pairs.max(axis=1) <= 100) & (pairs.min(axis=1) > 0)].T
+    found = list(cost_batches(x, y, 1234, 0, 2400))
+    padded = sum(len(batch) * int(x[batch].max() + y[batch].max() + 2) for batch in found)
+    assert (x.sum() + y.sum() + 2 * len(x)) / padded > 0.92
 
 
 def test_sentences_of_like_length_go_together_and_batches_do_not_come_sorted() -> None:

@@ -1,12 +1,16 @@
 """The fast twins against the reference: values, gradients, padding, lengths of one."""
 
 import sys
+from collections.abc import Callable, Iterable
+from types import ModuleType
+from typing import Any
 
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
+from torch.nn.functional import linear
 
 from rnnsearch import kernels, paper
 from rnnsearch.config import ModelSettings
@@ -81,6 +85,151 @@ def test_float32_stays_near_float64() -> None:
         assert (gradients[name] - p.grad).norm() <= 1e-4 * p.grad.norm(), name
 
 
+@pytest.mark.parametrize("architecture", ["rnnsearch", "rnnencdec"])
+@pytest.mark.parametrize("order", ["printed", "authors"])
+def test_the_loss_in_bfloat16_stays_near_float64(architecture: str, order: str) -> None:
+    sizes = ModelSettings(architecture=architecture, embedding_size=32, hidden_size=48, attention_size=40,
+                          maxout_size=24, decoder_order=order)  # fmt: skip
+    model = Model(sizes, 60, 70, products=torch.bfloat16)
+    model.initialise("scaled", 1)
+    batch = random_batch(8, 15, 17, 2)
+    fast = model.loss(*batch, label_smoothing=0.1)
+    fast.total.backward()
+    assert all(p.grad is not None and p.grad.dtype == torch.float32 for p in model.parameters())
+    model.double()
+    model.equations, model.products = paper, None
+    slow = model.loss(*batch, label_smoothing=0.1)
+    assert fast.total.item() == pytest.approx(slow.total.item(), rel=1e-3)
+    assert fast.total.item() != pytest.approx(slow.total.item(), rel=1e-8)  # it is another type indeed
+
+
+Values = dict[str, Tensor]
+
+
+def check_bfloat16(run: Callable[[ModuleType, Values], Any], values: Values, low: set[str]) -> None:
+    """Results and gradients of a twin whose inputs `low` are bfloat16, within 2e-2 of the reference in float64."""
+    found = []
+    for module, kind in ((kernels, torch.float32), (paper, torch.float64)):
+        leaves = {name: value.detach().to(kind).requires_grad_() for name, value in values.items()}
+        given = {name: v.bfloat16() if module is kernels and name in low else v for name, v in leaves.items()}
+        results = run(module, given)
+        results = results if isinstance(results, tuple) else (results,)
+        generator = torch.Generator().manual_seed(9)
+        weights = [torch.randn(r.shape, dtype=torch.float64, generator=generator).to(kind) for r in results]
+        torch.stack([(r * w).sum() for r, w in zip(results, weights, strict=True)]).sum().backward()
+        grads = {f"gradient of {name}": leaf.grad for name, leaf in leaves.items()}
+        found.append({f"result {i}": r.detach() for i, r in enumerate(results)} | grads)
+    fast, slow = found
+    for name, value in slow.items():
+        assert (fast[name].double() - value).norm() <= 2e-2 * value.norm(), name
+
+
+def named(prefix: str, parameters: Iterable[tuple[str, Tensor]]) -> Values:
+    return {prefix + name: value for name, value in parameters}
+
+
+def without(prefix: str, values: Values) -> Values:
+    return {name.removeprefix(prefix): value for name, value in values.items() if name.startswith(prefix)}
+
+
+@pytest.fixture
+def middling() -> Model:
+    model = Model(ModelSettings(embedding_size=32, hidden_size=48, attention_size=40, maxout_size=24), 60, 70)
+    model.initialise("scaled", 3)
+    return model
+
+
+NONE = torch.zeros(1)
+
+
+def test_bfloat16_of_the_encoder(middling: Model) -> None:
+    mask = random_batch(8, 15, 1, 5)[1]
+    assert middling.encoder_backward is not None
+    values = {"Ex": torch.randn(8, 15, 32, generator=torch.Generator().manual_seed(1))}
+    values |= named("f ", middling.encoder_forward.items()) | named("b ", middling.encoder_backward.items())
+    check_bfloat16(
+        lambda m, v: m.annotations(v["Ex"], mask, Unit(**without("f ", v)), Unit(**without("b ", v))), values, {"Ex"}
+    )
+
+
+def test_bfloat16_of_the_decoder(middling: Model) -> None:
+    mask, generator = random_batch(8, 15, 1, 5)[1], torch.Generator().manual_seed(2)
+    assert middling.attention is not None
+    values = {
+        "Ey": torch.randn(8, 17, 32, generator=generator),
+        "s_0": torch.randn(8, 48, generator=generator).tanh(),
+        "h": torch.randn(8, 15, 96, generator=generator).tanh(),
+    }
+    values |= named("d ", middling.decoder.items()) | named("a ", middling.attention.items())
+    values["a v_a"] = 5 * values["a v_a"]  # a sharp alignment
+
+    def run(m: Any, v: Values) -> Any:
+        return m.search_recursion(Unit(**without("d ", v)), Attention(**without("a ", v)), v["Ey"], v["s_0"],
+                                  v["h"], mask)  # fmt: skip
+
+    check_bfloat16(run, values, {"Ey", "h"})
+
+
+def test_bfloat16_of_the_readout(middling: Model) -> None:
+    """The gradient of a maximum jumps where its two arguments are equal; those nearly equal are left out."""
+    generator = torch.Generator().manual_seed(2)
+    values = {
+        "s": torch.randn(8, 17, 48, generator=generator).tanh(),
+        "Ey": torch.randn(8, 17, 32, generator=generator),
+        "c": torch.randn(8, 17, 96, generator=generator).tanh(),
+    }
+    values |= named("o ", ((k, v) for k, v in middling.output.items() if k in {"U_o", "V_o", "C_o", "b_o"}))
+
+    def inner(v: Values) -> Tensor:
+        of_s, of_Ey = linear(v["s"], v["o U_o"], v["o b_o"]), linear(v["Ey"], v["o V_o"])
+        return (of_s + of_Ey + linear(v["c"], v["o C_o"])).unflatten(-1, (-1, 2))
+
+    clear = inner(values).diff(dim=-1).squeeze(-1).abs() > 0.02
+    assert 0.9 < clear.float().mean() < 1
+
+    def run(m: Any, v: Values) -> Any:
+        return m.readout(Output(**without("o ", v), W_o=NONE, b_y=NONE), v["s"], v["Ey"], v["c"]) * clear
+
+    check_bfloat16(run, values, {"Ey", "c"})
+
+
+def test_bfloat16_of_the_loss(middling: Model) -> None:
+    generator = torch.Generator().manual_seed(2)
+    y = torch.randint(70, (136,), generator=generator)
+    values = {"t": torch.randn(136, 24, generator=generator), "W": 4 * middling.output["W_o"].detach(),
+              "b": torch.randn(70, generator=generator)}  # fmt: skip
+    check_bfloat16(
+        lambda m, v: m.loss(Output(NONE, NONE, NONE, NONE, v["W"], v["b"]), v["t"], y, 0.1)[0], values, {"t"}
+    )
+
+
+@pytest.mark.parametrize("kind", [torch.float32, torch.bfloat16])
+def test_dropout_zeroes_its_share_and_scales_the_rest(kind: torch.dtype) -> None:
+    torch.manual_seed(3)
+    x = torch.full((301, 333), 2.0, requires_grad=True)
+    dropped = kernels.drop(x, 0.3, kind)
+    assert dropped.dtype == kind and dropped.shape == x.shape
+    zero = dropped == 0
+    assert zero.float().mean().item() == pytest.approx(0.3, abs=0.006)  # 4 standard deviations
+    assert zero.float().mean(0).var().item() == pytest.approx(0.21 / 301, rel=0.4)  # columns are independent
+    assert zero.float().mean(1).var().item() == pytest.approx(0.21 / 333, rel=0.4)
+    assert dropped[~zero].float().mean().item() == pytest.approx(2 / 0.7, rel=4e-3)
+    dropped.sum().backward()
+    assert x.grad is not None and x.grad.dtype == torch.float32
+    assert torch.equal(x.grad == 0, zero)
+    assert x.grad[~zero].mean().item() == pytest.approx(1 / 0.7, rel=4e-3)
+
+
+def test_dropout_comes_from_the_seed_and_none_is_the_input() -> None:
+    x = torch.randn(5, 7)
+    torch.manual_seed(4)
+    first = kernels.drop(x, 0.5, torch.float32)
+    assert not torch.equal(kernels.drop(x, 0.5, torch.float32), first)
+    torch.manual_seed(4)
+    assert torch.equal(kernels.drop(x, 0.5, torch.float32), first)
+    assert torch.equal(kernels.drop(x, 0.0, torch.float32), x)
+
+
 def leaf(*shape: int, seed: int) -> Tensor:
     values = torch.randn(*shape, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
     return values.requires_grad_()
@@ -133,6 +282,7 @@ def test_gradcheck_of_the_fixed_decoder(module: object) -> None:
 def test_gradcheck_of_the_loss_over_several_chunks(smoothing: float, monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(sys.modules["rnnsearch.kernels.loss"], "CHUNK", 12)
+    monkeypatch.setattr(sys.modules["rnnsearch.kernels.loss"], "PIECE", 6)
     y = torch.tensor([0, 3, 5, 1, 2])
     none = torch.empty(0)
 

@@ -367,18 +367,6 @@ def test_the_time_left_is_that_to_the_nearest_limit():
     assert time_left(state, TrainingSettings(max_epochs=3), 40, 60.0, 2.0)[1:] == (60.0, "to the end of epoch 3")
 
 
-def test_torch_is_left_as_it_was():
-    def present():
-        return torch.get_float32_matmul_precision(), torch.get_num_threads()
-
-    before = present()
-    with trainer._torch_set_up(load_settings("base", None, {}), "cpu", 3):
-        assert present() == ("medium", 3)
-    assert present() == before
-    with trainer._torch_set_up(load_settings("paper", None, {}), "cpu", None):
-        assert present() == ("highest", before[1])
-
-
 def test_metrics_are_cut_to_what_a_checkpoint_knows(tmp_path):
     folder = RunFolder(tmp_path / "m")
     folder.path.mkdir()

@@ -77,6 +77,9 @@ class TrainingSettings(Group):
     )
     dropout: float = Field(0.3, ge=0, lt=1, description="dropout on embeddings, annotations and the output layer")
     label_smoothing: float = Field(0.1, ge=0, lt=1, description="probability spread over the whole vocabulary")
+    precision: Literal["auto", "float32", "bfloat16"] = Field(
+        "auto", description="type of the matrix products; auto: bfloat16 where the processor has it"
+    )
     seed: int = Field(1234, ge=0, lt=2**64, description="seed of initialisation, order and dropout")
     patience: int = Field(
         6, ge=0, description="stop after so many validations without a better development BLEU; 0: never"
@@ -146,6 +149,7 @@ _PAPER: dict[str, Any] = {
     "initialisation": "paper",
     "dropout": 0.0,
     "label_smoothing": 0.0,
+    "precision": "float32",
     "patience": 0,
     "normalise": False,
     "retry": True,

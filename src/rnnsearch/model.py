@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import dropout, embedding, linear
+from torch.nn.functional import embedding, linear
 
 from rnnsearch import kernels, paper
 from rnnsearch.config import ModelSettings
@@ -38,14 +38,19 @@ class Loss(NamedTuple):
 
 
 class Model(nn.Module):
-    """RNNsearch or RNNencdec. `equations` is `kernels` or, for comparison, `paper`."""
+    """RNNsearch or RNNencdec. `equations` is `kernels` or, for comparison, `paper`.
+
+    products: type of the matrix products of `loss`, such as bfloat16 (None: that of the weights); kernels only.
+    """
 
     def __init__(
-        self, settings: ModelSettings, source_size: int, target_size: int, equations: ModuleType = kernels
-    ) -> None:
+        self, settings: ModelSettings, source_size: int, target_size: int, equations: ModuleType = kernels,
+        products: torch.dtype | None = None,
+    ) -> None:  # fmt: skip
         super().__init__()
         self.settings = settings
         self.equations = equations
+        self.products = products
         m, n, l = settings.embedding_size, settings.hidden_size, settings.maxout_size
         search = settings.architecture == "rnnsearch"
         context = 2 * n if search else n
@@ -87,19 +92,22 @@ class Model(nn.Module):
     def loss(self, x: Tensor, x_mask: Tensor, y: Tensor, y_mask: Tensor, *, dropout: float = 0.0,
              label_smoothing: float = 0.0) -> Loss:  # fmt: skip
         """Loss of a batch: x [B, T_x], y [B, T_y] word ids with the sentence end, masks bool."""
-        memory = self._memory(x, x_mask, dropout)
-        Ey = _drop(_embed(y, self.E_y, self.b_Ey), dropout)
+        kind = self.products or self.E_y.dtype
+        h, s_0 = self._source(x, x_mask, dropout, kind)
+        Ey = kernels.drop(_embed(y, self.E_y, self.b_Ey), dropout, kind)
         before = torch.cat([torch.zeros_like(Ey[:, :1]), Ey[:, :-1]], dim=1)  # E y_{i-1}; nothing before the first word
         printed = self.settings.decoder_order == "printed"
-        s, c = self._recursion(before if printed else Ey, memory)
+        s, c = self._recursion(before if printed else Ey, s_0, h, x_mask)
         asked = s[:, 1:] if printed else s[:, :-1]
-        t = self._readout(asked[y_mask], before[y_mask], c[y_mask])
-        total, nll = self.equations.loss(Output(**self.output), _drop(t, dropout), y[y_mask], label_smoothing)
+        output = Output(**self.output)
+        t = self.equations.readout(output, asked, before, c)[y_mask]
+        total, nll = self.equations.loss(output, kernels.drop(t, dropout, kind), y[y_mask], label_smoothing)
         return Loss(total, nll, t.shape[0])
 
     def encode(self, x: Tensor, x_mask: Tensor) -> Memory:
         """The annotations of B sentences, x [B, T_x], and what else a sentence needs only once."""
-        return self._memory(x, x_mask, 0.0)
+        h, s_0 = self._source(x, x_mask, 0.0, self.E_x.dtype)
+        return Memory(h, h.new_empty(0) if self.attention is None else linear(h, self._attention().U_a), x_mask, s_0)
 
     def start(self, memory: Memory, beam: int) -> State:
         """s_0 for each of `beam` hypotheses a sentence."""
@@ -121,29 +129,25 @@ class Model(nn.Module):
         output = Output(**self.output)
         return State(s, c), paper.log_p(output, paper.readout(output, s, Ey, c)), alpha
 
-    def _readout(self, s: Tensor, Ey: Tensor, c: Tensor) -> Tensor:
-        return paper.readout(Output(**self.output), s, Ey, c)
-
-    def _memory(self, x: Tensor, x_mask: Tensor, p: float) -> Memory:
-        Ex = _drop(_embed(x, self.E_x, self.b_x), p)
+    def _source(self, x: Tensor, x_mask: Tensor, p: float, kind: torch.dtype) -> tuple[Tensor, Tensor]:
+        """What the decoder sees of the source: h [B, T_x, 2n] (RNNencdec: c as [B, 1, n]) and s_0 [B, n]."""
+        Ex = kernels.drop(_embed(x, self.E_x, self.b_x), p, kind)
         W_s, b_s = self.initial["W_s"], self.initial["b_s"]
         forward = Unit(**self.encoder_forward)
         if self.encoder_backward is None:
             c = self.equations.states(forward, Ex, x_mask)[:, -1]
-            return Memory(_drop(c, p).unsqueeze(1), c.new_empty(0), x_mask, torch.tanh(linear(c, W_s, b_s)))
+            return kernels.drop(c, p, kind).unsqueeze(1), torch.tanh(linear(c, W_s, b_s))
         h = self.equations.annotations(Ex, x_mask, forward, Unit(**self.encoder_backward))
-        s_0 = torch.tanh(linear(h[:, 0, W_s.shape[1] :], W_s, b_s))  # s_0 = tanh(W_s h<-_1)
-        h = _drop(h, p)
-        return Memory(h, linear(h, self._attention().U_a), x_mask, s_0)
+        # s_0 = tanh(W_s h<-_1)
+        return kernels.drop(h, p, kind), torch.tanh(linear(h[:, 0, W_s.shape[1] :], W_s, b_s))
 
-    def _recursion(self, Ey: Tensor, memory: Memory) -> tuple[Tensor, Tensor]:
+    def _recursion(self, Ey: Tensor, s_0: Tensor, h: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         unit = Unit(**self.decoder)
         if self.attention is None:
-            c = memory.h[:, 0]
-            s: Tensor = self.equations.fixed_recursion(unit, Ey, memory.s_0, c)
-            return s, memory.h.expand(-1, Ey.shape[1], -1)
-        s, contexts, _ = self.equations.search_recursion(unit, self._attention(), Ey, memory.s_0, memory.h, memory.mask)
-        return s, contexts
+            s: Tensor = self.equations.fixed_recursion(unit, Ey, s_0, h[:, 0])
+            return s, h.expand(-1, Ey.shape[1], -1)
+        s, c, _ = self.equations.search_recursion(unit, self._attention(), Ey, s_0, h, mask)
+        return s, c
 
     def _look(self, memory: Memory, s: Tensor) -> tuple[Tensor, Tensor]:
         """alpha and c. RNNencdec aligns nothing: c is fixed and alpha is spread evenly."""
@@ -174,10 +178,6 @@ def _unit(m: int, n: int, context: int = 0) -> nn.ParameterDict:
 def _embed(words: Tensor, E: Tensor, b: Tensor | None) -> Tensor:
     Ew = embedding(words, E)
     return Ew if b is None else Ew + b
-
-
-def _drop(x: Tensor, p: float) -> Tensor:
-    return dropout(x, p) if p else x
 
 
 def parameter_count(model: nn.Module) -> int:

@@ -10,8 +10,10 @@ from torch.nn.functional import linear
 
 from rnnsearch.parameters import Output
 
-#: Numbers in one chunk of [tokens x vocabulary]: 16 MiB in float32, small beside the weights of any real model.
+#: Numbers in one chunk of [tokens x vocabulary], as the matrix products take it: 8 MiB in bfloat16.
 CHUNK = 1 << 22
+#: Numbers of a chunk whose softmax is made at a time, in float32: what a processor's cache holds.
+PIECE = 1 << 20
 
 
 class _SoftmaxLoss(Function):
@@ -19,30 +21,40 @@ class _SoftmaxLoss(Function):
 
     @staticmethod
     def forward(ctx: Any, t: Tensor, W: Tensor, b: Tensor, y: Tensor, label_smoothing: float) -> tuple[Tensor, Tensor]:
-        """Loss and unsmoothed loss, scalars, from t [N, l], W [K_y, l], b [K_y] and y [N]."""
-        total, nll = t.new_zeros(()), t.new_zeros(())
+        """Loss and unsmoothed loss, scalars, from t [N, l], W [K_y, l], b [K_y] and y [N].
+
+        Products are made in the type of t; the softmax, its sums and the gradients of W and b in that of W.
+        """
+        N, K, low, low_b = t.shape[0], W.shape[0], W.to(t.dtype), b.to(t.dtype)
         learn = any(ctx.needs_input_grad[:3])
-        dt, dW, db = (torch.empty_like(t), torch.zeros_like(W), torch.zeros_like(b)) if learn else (t, W, b)
-        K = W.shape[0]
-        step = max(1, CHUNK // K)
-        for start in range(0, t.shape[0], step):
-            part, gold = t[start : start + step], y[start : start + step].unsqueeze(1)
-            a = torch.addmm(b, part, W.T)
-            log_Z = torch.logsumexp(a, 1, keepdim=True)
-            part_nll = (log_Z - a.gather(1, gold)).sum()
-            nll += part_nll
-            total += (1 - label_smoothing) * part_nll
-            if label_smoothing:
-                total += label_smoothing * (log_Z.sum() - a.sum() / K)
+        dt, dW, db = (W.new_empty(t.shape), torch.zeros_like(W), torch.zeros_like(b)) if learn else (t, W, b)
+        nll, log_Zs = W.new_zeros(()), W.new_zeros(())
+        chunk = t.new_empty(min(N, max(1, CHUNK // K)), K)
+        for part, gold, dt_part in zip(*(torch.split(x, len(chunk)) for x in (t, y, dt)), strict=True):
+            a = torch.addmm(low_b, part, low.T, out=chunk[: len(part)])
+            for piece, words in zip(*(torch.split(x, max(1, PIECE // K)) for x in (a, gold.unsqueeze(1))), strict=True):
+                p, log_p = _softmax(piece.to(W.dtype), words)
+                nll -= log_p.sum()
+                log_Zs += (piece.gather(1, words) - log_p).sum()
+                if learn:
+                    # d loss / d a = p - (1 - epsilon) at the true word - epsilon / K; the last is left to the end
+                    p.scatter_add_(1, words, p.new_full(words.shape, label_smoothing - 1))
+                    db += p.sum(0)
+                    piece.copy_(p)
             if learn:
-                # d loss / d a = softmax(a) - epsilon / K - (1 - epsilon) at the true word
-                da = a.sub_(log_Z).exp_().sub_(label_smoothing / K)
-                da.scatter_add_(1, gold, a.new_full(gold.shape, label_smoothing - 1))
-                torch.mm(da, W, out=dt[start : start + step])
-                dW.addmm_(da.T, part)
-                db += da.sum(0)
+                dt_part.copy_(torch.mm(a, low))
+                dW += torch.mm(a.T, part)
+        total = nll.clone()
+        if label_smoothing:
+            sum_W, sum_t = W.sum(0), t.sum(0, dtype=W.dtype)
+            total *= 1 - label_smoothing
+            total += label_smoothing * (log_Zs - (sum_t @ sum_W + N * b.sum()) / K)  # less the mean of all a
+            if learn:
+                dt -= sum_W * (label_smoothing / K)
+                dW -= sum_t * (label_smoothing / K)
+                db -= N * label_smoothing / K
         if learn:
-            ctx.save_for_backward(dt, dW, db)
+            ctx.save_for_backward(dt.to(t.dtype), dW, db)
         ctx.mark_non_differentiable(nll)
         return total, nll
 
@@ -50,11 +62,18 @@ class _SoftmaxLoss(Function):
     @once_differentiable
     def backward(ctx: Any, dtotal: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
         dt, dW, db = ctx.saved_tensors
-        return dt * dtotal, dW * dtotal, db * dtotal, None, None
+        return dt * dtotal.to(dt.dtype), dW * dtotal, db * dtotal, None, None
+
+
+def _softmax(a: Tensor, words: Tensor) -> tuple[Tensor, Tensor]:
+    """softmax(a) over the columns [N, K], and log p of the `words` [N, 1]."""
+    p = torch.softmax(a, 1)
+    # log Z by way of the largest p, which is never 0.
+    return p, a.gather(1, words) - a.amax(1, keepdim=True) + p.amax(1, keepdim=True).log_()
 
 
 def loss(p: Output, t: Tensor, y: Tensor, label_smoothing: float = 0.0) -> tuple[Tensor, Tensor]:
     """Twin of paper.loss."""
-    inner = t if p.W_t is None else linear(t, p.W_t)
+    inner = t if p.W_t is None else linear(t, p.W_t.to(t.dtype))
     total, nll = _SoftmaxLoss.apply(inner, p.W_o, p.b_y, y, label_smoothing)  # type: ignore[no-untyped-call]
     return total, nll

@@ -1,8 +1,9 @@
 """The recurrent parts: what does not recur stands outside the loop, and the gradients are written by hand.
 
-Inside, tensors are time-major. Each backward stands under its forward; weight gradients are one product over all
-steps. The tanh of the alignment model, B x T_x x n' at every step, is computed again in the backward pass instead of
-kept, so that memory does not grow with T_x x T_y x n'.
+Products are made in the type of the words handed in (Ex, Ey), which may be bfloat16; states, sums and the softmax
+stay in the type of the weights. Inside, tensors are time-major. Each backward stands under its forward; weight
+gradients are one product over all steps. The hidden layer of the alignment model, B x T_x x n' at every step, is
+computed again in the backward pass instead of kept, so that memory does not grow with T_x x T_y x n'.
 """
 
 from typing import Any
@@ -21,48 +22,51 @@ class _GatedScan(Function):
 
     @staticmethod
     def forward(ctx: Any, X: Tensor, mask: Tensor, s_0: Tensor, U_zr: Tensor, U: Tensor) -> Tensor:
-        """[T + 1, D, B, n] from the inputs of the gates and the proposal X [T, D, B, 3n] and mask [T, D, B, 1]."""
-        T, D, B, n = *X.shape[:3], s_0.shape[-1]
-        S = X.new_empty(T + 1, D, B, n)
-        ZR, St = X.new_empty(T, D, B, 2 * n), X.new_empty(T, D, B, n)
-        S[0] = s_0
+        """[D, T + 1, B, n] from the inputs of the gates and the proposal X [D, T, B, 3n] and mask [D, T, B, 1]."""
+        D, T, B, n = *X.shape[:3], s_0.shape[-1]
+        S, ZR, St = s_0.new_empty(D, T + 1, B, n), s_0.new_empty(D, T, B, 2 * n), s_0.new_empty(D, T, B, n)
+        V = X.new_empty(D, T, B, 2 * n)  # what the matrices see: s, then r s
+        S[:, 0] = s_0
         for i in range(T):
-            zr = torch.baddbmm(X[i, ..., : 2 * n], S[i], U_zr.mT, out=ZR[i]).sigmoid_()
-            rs = zr[..., n:] * S[i]
-            torch.baddbmm(X[i, ..., 2 * n :], rs, U.mT, out=St[i]).tanh_()
-            torch.lerp(S[i], St[i], zr[..., :n] * mask[i], out=S[i + 1])
-        ctx.save_for_backward(mask, U_zr, U, S, ZR, St)
+            s, zr, s_tilde, seen, rs = S[:, i], ZR[:, i], St[:, i], V[:, i, :, :n], V[:, i, :, n:]
+            seen.copy_(s)
+            zr.copy_(torch.baddbmm(X[:, i, :, : 2 * n], seen, U_zr.mT)).sigmoid_()
+            torch.mul(zr[..., n:], s, out=rs)
+            s_tilde.copy_(torch.baddbmm(X[:, i, :, 2 * n :], rs, U.mT)).tanh_()
+            torch.lerp(s, s_tilde, zr[..., :n] * mask[:, i], out=S[:, i + 1])
+        ctx.save_for_backward(mask, U_zr, U, S, ZR, St, V)
         return S
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, dS: Tensor) -> tuple[Tensor | None, ...]:
-        mask, U_zr, U, S, ZR, St = ctx.saved_tensors
-        T, D, B, n = St.shape
-        dX = St.new_empty(T, D, B, 3 * n)
-        ds = dS[T].clone()
+        mask, U_zr, U, S, ZR, St, V = ctx.saved_tensors
+        D, T, B, n = St.shape
+        dX = V.new_empty(D, T, B, 3 * n)
+        ds = dS[:, T].clone()
         for i in reversed(range(T)):
-            ds = _unit_backward(ds, S[i], ZR[i], St[i], U_zr, U, dX[i], mask[i]).add_(dS[i])
-        RS = ZR[..., n:] * S[:-1]
-        dU_zr = torch.bmm(_flat(dX[..., : 2 * n]).mT, _flat(S[:-1]))
-        dU = torch.bmm(_flat(dX[..., 2 * n :]).mT, _flat(RS))
+            s, z, r, dx = S[:, i], ZR[:, i, :, :n], ZR[:, i, :, n:], dX[:, i]
+            kept = ds * mask[:, i]
+            dz_out = kept * z
+            _proposal_backward(dz_out, St[:, i], dx[..., 2 * n :])
+            drs = torch.bmm(dx[..., 2 * n :], U).to(s.dtype)
+            _gates_backward(kept, drs, s, St[:, i], z, r, dx)
+            ds = ds.sub_(dz_out).addcmul_(drs, r).add_(torch.bmm(dx[..., : 2 * n], U_zr)).add_(dS[:, i])
+        dU_zr = torch.bmm(dX[..., : 2 * n].flatten(1, 2).mT, V[..., :n].flatten(1, 2))
+        dU = torch.bmm(dX[..., 2 * n :].flatten(1, 2).mT, V[..., n:].flatten(1, 2))
         return dX, None, ds, dU_zr, dU
 
 
-def _unit_backward(
-    ds_next: Tensor, s: Tensor, zr: Tensor, s_tilde: Tensor, U_zr: Tensor, U: Tensor, dx: Tensor, mask: Tensor | None
-) -> Tensor:
-    """Gradient at s of one gated unit; fills dx [..., 3n], the gradient at the inputs of z, r and the proposal."""
+def _proposal_backward(dz_out: Tensor, s_tilde: Tensor, d_tilde: Tensor) -> None:
+    """Fill d_tilde, the gradient at the input of s~ = tanh(.), from dz_out = z ds."""
+    torch.addcmul(dz_out, dz_out * s_tilde, s_tilde, value=-1, out=d_tilde)
+
+
+def _gates_backward(ds: Tensor, drs: Tensor, s: Tensor, s_tilde: Tensor, z: Tensor, r: Tensor, dx: Tensor) -> None:
+    """Fill the first 2n columns of dx, the gradients at the inputs of z and of r."""
     n = s.shape[-1]
-    z, r = zr[..., :n], zr[..., n:]
-    kept = ds_next if mask is None else ds_next * mask
-    dz, dr, d_tilde = dx[..., :n], dx[..., n : 2 * n], dx[..., 2 * n :]
-    dz_out = kept * z
-    torch.mul(dz_out, 1 - s_tilde * s_tilde, out=d_tilde)
-    drs = d_tilde @ U
-    torch.mul(kept * (s_tilde - s), z * (1 - z), out=dz)
-    torch.mul(drs * s, r * (1 - r), out=dr)
-    return (ds_next - dz_out).addcmul_(drs, r).add_(dx[..., : 2 * n] @ U_zr)
+    torch.mul(ds * (s_tilde - s), torch.addcmul(z, z, z, value=-1), out=dx[..., :n])
+    torch.mul(drs * s, torch.addcmul(r, r, r, value=-1), out=dx[..., n : 2 * n])
 
 
 class _SearchScan(Function):
@@ -70,83 +74,91 @@ class _SearchScan(Function):
 
     @staticmethod
     def forward(
-        ctx: Any,
-        Y: Tensor,
-        s_0: Tensor,
-        h: Tensor,
-        U_a_h: Tensor,
-        mask: Tensor,
-        W_a: Tensor,
-        v_a: Tensor,
-        U_zr: Tensor,
-        U: Tensor,
-        C: Tensor,
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        """S [T + 1, B, n], c [T, B, 2n], alpha [T, B, T_x] from the inputs of the unit Y [T, B, 3n]; C is [3n, 2n]."""
-        T, B, n = *Y.shape[:2], s_0.shape[-1]
-        S, ZR, St = Y.new_empty(T + 1, B, n), Y.new_empty(T, B, 2 * n), Y.new_empty(T, B, n)
-        c, alpha = Y.new_empty(T, B, h.shape[2]), Y.new_empty(T, B, h.shape[1])
-        Q = Y.new_empty(T, B, W_a.shape[0])
+        ctx: Any, Y: Tensor, s_0: Tensor, h: Tensor, U_a_h: Tensor, mask: Tensor, W_a: Tensor, v_a: Tensor,
+        UC_zr: Tensor, CU: Tensor,
+    ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
+        """S [T + 1, B, n], c [T, B, 2n], alpha [T, B, T_x] from the inputs of the unit Y [T, B, 3n].
+
+        UC_zr [2n, n + 2n] is what the gates see of s and c, CU [n, 2n + n] what the proposal sees of c and r s.
+        """
+        T, B, n, (T_x, width) = *Y.shape[:2], s_0.shape[-1], h.shape[1:]
+        S, ZR, St = s_0.new_empty(T + 1, B, n), s_0.new_empty(T, B, 2 * n), s_0.new_empty(T, B, n)
+        alpha, Q = s_0.new_empty(T, B, T_x), s_0.new_empty(T, B, W_a.shape[0])
+        V = Y.new_empty(T, B, n + width + n)  # what the matrices see: s, c, r s
+        a_h, W_2, v_2 = _doubled(U_a_h, W_a, v_a)
+        hidden = torch.empty_like(a_h)
         S[0] = s_0
-        hidden = torch.empty_like(U_a_h)
         for i in range(T):
-            torch.mm(S[i], W_a.T, out=Q[i])
-            e = torch.add(U_a_h, Q[i].unsqueeze(1), out=hidden).tanh_() @ v_a
+            s, zr, s_tilde, c, rs = S[i], ZR[i], St[i], V[i, :, n : n + width], V[i, :, n + width :]
+            V[i, :, :n].copy_(s)
+            Q[i].copy_(torch.mm(V[i, :, :n], W_2.T))
+            e = torch.add(a_h, Q[i].unsqueeze(1), out=hidden).sigmoid_() @ v_2
             torch.softmax(e.masked_fill_(~mask, -torch.inf), dim=-1, out=alpha[i])
-            torch.bmm(alpha[i].unsqueeze(1), h, out=c[i].unsqueeze(1))
-            x = torch.addmm(Y[i], c[i], C.T)
-            zr = torch.addmm(x[:, : 2 * n], S[i], U_zr.T, out=ZR[i]).sigmoid_()
-            torch.addmm(x[:, 2 * n :], zr[:, n:] * S[i], U.T, out=St[i]).tanh_()
-            torch.lerp(S[i], St[i], zr[:, :n], out=S[i + 1])
-        ctx.save_for_backward(h, U_a_h, W_a, v_a, U_zr, U, C, S, ZR, St, c, alpha, Q)
-        return S, c, alpha
+            c.copy_(torch.bmm(alpha[i].to(h.dtype).unsqueeze(1), h).squeeze(1))
+            zr.copy_(torch.addmm(Y[i, :, : 2 * n], V[i, :, : n + width], UC_zr.T)).sigmoid_()
+            torch.mul(zr[:, n:], s, out=rs)
+            s_tilde.copy_(torch.addmm(Y[i, :, 2 * n :], V[i, :, n:], CU.T)).tanh_()
+            torch.lerp(s, s_tilde, zr[:, :n], out=S[i + 1])
+        ctx.save_for_backward(h, U_a_h, W_a, v_a, UC_zr, CU, S, ZR, St, alpha, Q, V)
+        return S, V[..., n : n + width], alpha
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, dS: Tensor, dc_out: Tensor, dalpha_out: Tensor) -> tuple[Tensor | None, ...]:
-        h, U_a_h, W_a, v_a, U_zr, U, C, S, ZR, St, c, alpha, Q = ctx.saved_tensors
-        T, B, n = St.shape
-        dY, dc, dQ = St.new_empty(T, B, 3 * n), torch.empty_like(c), torch.empty_like(Q)
-        dU_a_h, dv_a = torch.zeros_like(U_a_h), torch.zeros_like(v_a)
-        hidden = torch.empty_like(U_a_h)
+        h, U_a_h, W_a, v_a, UC_zr, CU, S, ZR, St, alpha, Q, V = ctx.saved_tensors
+        (T, B, n), width = St.shape, h.shape[2]
+        dY, dc, dQ = V.new_empty(T, B, 3 * n), V.new_empty(T, B, width), V.new_empty(*Q.shape)
+        a_h, W_2, v_2 = _doubled(U_a_h, W_a, v_a)
+        da_h, dv, hidden, hT = torch.zeros_like(a_h), torch.zeros_like(v_2), torch.empty_like(a_h), h.transpose(1, 2)
         ds = dS[T].clone()
         for i in reversed(range(T)):
-            ds = _unit_backward(ds, S[i], ZR[i], St[i], U_zr, U, dY[i], None).add_(dS[i])
-            torch.addmm(dc_out[i], dY[i], C, out=dc[i])
-            dalpha = torch.bmm(h, dc[i].unsqueeze(2)).squeeze(2).add_(dalpha_out[i])
+            s, z, r = S[i], ZR[i, :, :n], ZR[i, :, n:]
+            dz_out = ds * z
+            _proposal_backward(dz_out, St[i], dY[i, :, 2 * n :])
+            of_proposal = torch.mm(dY[i, :, 2 * n :], CU).to(s.dtype)
+            drs = of_proposal[:, width:]
+            _gates_backward(ds, drs, s, St[i], z, r, dY[i])
+            of_gates = torch.mm(dY[i, :, : 2 * n], UC_zr).to(s.dtype)
+            ds = ds.sub_(dz_out).addcmul_(drs, r).add_(of_gates[:, :n]).add_(dS[i])
+            dc[i] = of_proposal[:, :width].add_(of_gates[:, n:]).add_(dc_out[i])
+            dalpha = dalpha_out[i] + torch.bmm(dc[i].unsqueeze(1), hT).squeeze(1)
             de = alpha[i] * (dalpha - (alpha[i] * dalpha).sum(1, keepdim=True))
-            torch.add(U_a_h, Q[i].unsqueeze(1), out=hidden).tanh_()
-            dv_a.addmv_(hidden.flatten(0, 1).T, de.flatten())
-            dhidden = hidden.square_().neg_().add_(1).mul_(v_a).mul_(de.unsqueeze(2))
-            dU_a_h += dhidden
-            torch.sum(dhidden, 1, out=dQ[i])
-            ds.addmm_(dQ[i], W_a)
-        S_before, dX = S[:-1].flatten(0, 1), dY.flatten(0, 1)
-        RS = (ZR[..., n:] * S[:-1]).flatten(0, 1)
-        dh = torch.bmm(alpha.permute(1, 2, 0), dc.transpose(0, 1))
+            torch.add(a_h, Q[i].unsqueeze(1), out=hidden).sigmoid_()
+            dv.addmv_(hidden.flatten(0, 1).T, de.flatten())
+            torch.addcmul(hidden, hidden, hidden, value=-1, out=hidden)  # sigma' = sigma (1 - sigma)
+            da_h.addcmul_(hidden, de.unsqueeze(2))
+            torch.mul(torch.bmm(de.unsqueeze(1), hidden).squeeze(1), v_2, out=dQ[i])
+            ds.add_(torch.mm(dQ[i], W_2))
+        seen, dY_flat = V.flatten(0, 1), dY.flatten(0, 1)
         return (
             dY,
             ds,
-            dh,
-            dU_a_h,
+            torch.bmm(alpha.permute(1, 2, 0).to(h.dtype), dc.transpose(0, 1)),
+            (da_h * (2 * v_2)).to(U_a_h.dtype),
             None,
-            dQ.flatten(0, 1).T @ S_before,
-            dv_a,
-            dX[:, : 2 * n].T @ S_before,
-            dX[:, 2 * n :].T @ RS,
-            dX.T @ c.flatten(0, 1),
+            dQ.flatten(0, 1).T @ seen[:, :n] * 2,
+            dv * 2,
+            dY_flat[:, : 2 * n].T @ seen[:, : n + width],
+            dY_flat[:, 2 * n :].T @ seen[:, n:],
         )
+
+
+def _doubled(U_a_h: Tensor, W_a: Tensor, v_a: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The alignment model by way of tanh(a) = 2 sigma(2a) - 1: processors make sigma three times as fast.
+
+    So e = v^T tanh(a) = 2 v^T sigma(2a) - sum(v), and the softmax over j does not see what is the same for all j.
+    """
+    return 2 * U_a_h.to(v_a.dtype), 2 * W_a, 2 * v_a
 
 
 def states(p: Unit, Ex: Tensor, mask: Tensor, *, backward: bool = False) -> Tensor:
     """Twin of paper.states."""
-    order = -1 if backward else 1
-    return _scan_directions(Ex, mask, [(p, order)])
+    return _scan_directions(Ex, mask, [(p, backward)])
 
 
 def annotations(Ex: Tensor, mask: Tensor, forward: Unit, backward: Unit) -> Tensor:
     """Twin of paper.annotations: both directions in one loop, the backward one on reversed time."""
-    return _scan_directions(Ex, mask, [(forward, 1), (backward, -1)])
+    return _scan_directions(Ex, mask, [(forward, False), (backward, True)])
 
 
 def search_recursion(
@@ -154,17 +166,18 @@ def search_recursion(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Twin of paper.search_recursion."""
     assert unit.C is not None and unit.C_z is not None and unit.C_r is not None
+    h = h.contiguous()  # the products of every step would copy it
+    UC_zr = torch.cat([torch.cat([unit.U_z, unit.U_r]), torch.cat([unit.C_z, unit.C_r])], dim=1)
     S, c, alpha = _SearchScan.apply(  # type: ignore[no-untyped-call]
-        _inputs(unit, Ey.transpose(0, 1)),
+        _inputs([unit], Ey.transpose(0, 1).unsqueeze(0)).squeeze(0),
         s_0,
         h,
-        linear(h, attention.U_a),
+        linear(h, attention.U_a.to(h.dtype)),
         mask,
-        attention.W_a,
+        attention.W_a.to(h.dtype),
         attention.v_a,
-        torch.cat([unit.U_z, unit.U_r]),
-        unit.U,
-        torch.cat([unit.C_z, unit.C_r, unit.C]),
+        UC_zr.to(h.dtype),
+        torch.cat([unit.C, unit.U], dim=1).to(h.dtype),
     )
     return S.transpose(0, 1), c.transpose(0, 1), alpha.transpose(0, 1)
 
@@ -172,37 +185,37 @@ def search_recursion(
 def fixed_recursion(unit: Unit, Ey: Tensor, s_0: Tensor, c: Tensor) -> Tensor:
     """Twin of paper.fixed_recursion."""
     assert unit.C is not None and unit.C_z is not None and unit.C_r is not None
-    X = _inputs(unit, Ey.transpose(0, 1)) + linear(c, torch.cat([unit.C_z, unit.C_r, unit.C]))
-    mask = X.new_ones(()).expand(X.shape[0], 1, 1, 1)
-    S = _scan(X.unsqueeze(1), mask, s_0.unsqueeze(0), [unit])
-    return S.squeeze(1).transpose(0, 1)
+    C = torch.cat([unit.C_z, unit.C_r, unit.C]).to(c.dtype)
+    X = _inputs([unit], Ey.transpose(0, 1).unsqueeze(0)) + linear(c, C)
+    mask = s_0.new_ones(()).expand(*X.shape[:2], 1, 1)
+    return _scan(X, mask, s_0.unsqueeze(0), [unit]).squeeze(0).transpose(0, 1)
 
 
-def _scan_directions(Ex: Tensor, mask: Tensor, directions: list[tuple[Unit, int]]) -> Tensor:
-    x, m = Ex.transpose(0, 1), mask.T.to(Ex.dtype).unsqueeze(-1)
-    X = torch.stack([_turn(_inputs(p, x), order) for p, order in directions], dim=1)
-    M = torch.stack([_turn(m, order) for _, order in directions], dim=1)
-    s_0 = Ex.new_zeros(len(directions), Ex.shape[0], directions[0][0].U.shape[0])
-    S = _scan(X, M, s_0, [p for p, _ in directions])[1:]
-    return torch.cat([_turn(S[:, d], order) for d, (_, order) in enumerate(directions)], dim=-1).transpose(0, 1)
+def _scan_directions(Ex: Tensor, mask: Tensor, directions: list[tuple[Unit, bool]]) -> Tensor:
+    """States [B, T_x, D n] of D units, each reading forward or backward, from zero."""
+    units = [p for p, _ in directions]
+    x, m = Ex.transpose(0, 1), mask.T.to(units[0].U.dtype).unsqueeze(-1)
+    X = _inputs(units, torch.stack([_turn(x, backward) for _, backward in directions]))
+    M = torch.stack([_turn(m, backward) for _, backward in directions])
+    s_0 = M.new_zeros(len(units), Ex.shape[0], units[0].U.shape[0])
+    S = _scan(X, M, s_0, units)[:, 1:]
+    return torch.cat([_turn(S[d], backward) for d, (_, backward) in enumerate(directions)], dim=-1).transpose(0, 1)
 
 
 def _scan(X: Tensor, mask: Tensor, s_0: Tensor, units: list[Unit]) -> Tensor:
-    U_zr = torch.stack([torch.cat([p.U_z, p.U_r]) for p in units])
-    S: Tensor = _GatedScan.apply(X, mask, s_0, U_zr, torch.stack([p.U for p in units]))  # type: ignore[no-untyped-call]
+    U_zr = torch.stack([torch.cat([p.U_z, p.U_r]) for p in units]).to(X.dtype)
+    U = torch.stack([p.U for p in units]).to(X.dtype)
+    S: Tensor = _GatedScan.apply(X, mask, s_0, U_zr, U)  # type: ignore[no-untyped-call]
     return S
 
 
-def _inputs(p: Unit, x: Tensor) -> Tensor:
-    """What the unit sees of the words, for all steps at once: [T, B, 3n] in the order z, r, proposal."""
-    zero = torch.zeros_like(p.b)
-    return linear(x, torch.cat([p.W_z, p.W_r, p.W]), torch.cat([zero, zero, p.b]))
+def _inputs(units: list[Unit], x: Tensor) -> Tensor:
+    """What D units see of x [D, T, B, m], for all steps at once: [D, T, B, 3n] in the order z, r, proposal."""
+    W = torch.stack([torch.cat([p.W_z, p.W_r, p.W]) for p in units])
+    b = torch.stack([torch.cat([torch.zeros_like(p.b), torch.zeros_like(p.b), p.b]) for p in units])
+    X = torch.baddbmm(b.unsqueeze(1).to(x.dtype), x.flatten(1, 2), W.to(x.dtype).mT)
+    return X.view(*x.shape[:3], -1)
 
 
-def _turn(x: Tensor, order: int) -> Tensor:
-    return x if order == 1 else x.flip(0)
-
-
-def _flat(x: Tensor) -> Tensor:
-    """[D, T * B, width] from [T, D, B, width]."""
-    return x.transpose(0, 1).flatten(1, 2)
+def _turn(x: Tensor, backward: bool) -> Tensor:
+    return x.flip(0) if backward else x

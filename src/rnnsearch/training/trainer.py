@@ -1,9 +1,7 @@
 """The training loop: updates, validations, checkpoints and limits, in an order that an interruption does not change."""
 
-import contextlib
 import logging
 import math
-import os
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, replace
@@ -26,6 +24,7 @@ from rnnsearch.training.interrupt import Interrupt, Interrupted
 from rnnsearch.training.keep import keep_best, keep_last
 from rnnsearch.training.launch import Run
 from rnnsearch.training.optimiser import Optimiser
+from rnnsearch.training.precision import torch_set_up, type_of_products
 from rnnsearch.training.progress import Display, Meter
 from rnnsearch.training.schedule import State, due, limit, progressed, time_left
 from rnnsearch.training.validation import DevelopmentSet, Validation, to_torch
@@ -47,7 +46,7 @@ def go_on(run: Run, *, device: str = "cpu", threads: int | None = None, bar: boo
             run.folder.logging(),
             Interrupt() as interrupt,
             Display(bar, run.folder.note) as display,
-            _torch_set_up(run.settings, device, threads),
+            torch_set_up(run.settings.training, device, threads),
         ):
             return Trainer(run, device, interrupt, display).run()
     except (OSError, SafetensorError) as error:
@@ -64,7 +63,9 @@ class Trainer:
         self._interrupt, self._display = interrupt, display
         self._device = torch.device(device)
         source, target = run.text.sides
-        self._model = Model(self._settings.model, len(source.vocabulary), len(target.vocabulary)).to(self._device)
+        products = type_of_products(self._settings.training, self._device)
+        self._model = Model(self._settings.model, len(source.vocabulary), len(target.vocabulary), products=products)
+        self._model.to(self._device)
         logger.info("%s with %s weights", self._settings.model.architecture, f"{parameter_count(self._model):,}")
         self._optimiser = Optimiser(self._model.parameters(), self._settings.training)
         self._state = State()
@@ -304,29 +305,6 @@ class Trainer:
         return Outcome(
             reason, interrupted, self._state.update, self._state.kept_bleu, self._folder.model, self._folder.path
         )
-
-
-@contextlib.contextmanager
-def _torch_set_up(settings: Settings, device: str, threads: int | None) -> Iterator[None]:
-    """PyTorch's threads, where they were asked for, and its precision of products; both as before when it ends."""
-    threads_before, precision_before = torch.get_num_threads(), torch.get_float32_matmul_precision()
-    fast = settings.training.optimiser == "adam" and device == "cpu"
-    if fast:
-        logger.info(
-            "float32 products go through oneDNN, about twice as fast (a processor with AMX may round them to "
-            "bfloat16; the presets paper and groundhog never do)"
-        )
-    # oneDNN keeps code and scratch memory for each shape of product it has seen, 1,024 of them unless told otherwise:
-    # gigabytes with batches of every shape. Fewer cost no measurable time. It reads this at its first product.
-    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64")
-    torch.set_float32_matmul_precision("medium" if fast else "highest")
-    if threads is not None:
-        torch.set_num_threads(threads)
-    try:
-        yield
-    finally:
-        torch.set_float32_matmul_precision(precision_before)
-        torch.set_num_threads(threads_before)
 
 
 def _out_of_memory(error: RuntimeError | MemoryError, batch: str, settings: Settings) -> Exception:
