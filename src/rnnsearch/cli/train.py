@@ -38,6 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--errors", choices=("strict", "replace", "ignore"), default="strict", help="what to do with undecodable bytes")
     add("--device", default="cpu", help="cpu or cuda (default: cpu)")
     add("--threads", type=_positive, metavar="N", help="processor threads (default: as PyTorch decides)")
+    add("--profile", action="store_true", help="say where the time of ten updates goes, then go on")
     for group, kind in GROUPS.items():
         section = parser.add_argument_group(f"settings: {group}", f"defaults are those of the preset {PRESET}")
         for name, field in kind.model_fields.items():
@@ -58,6 +59,7 @@ def run(args: argparse.Namespace) -> int:
         "device": args.device,
         "threads": args.threads,
         "bar": sys.stderr.isatty(),
+        "profile": args.profile,
     }
     if args.resume and args.init_from:
         raise UserError("--init-from says where a new run begins; leave it out with --resume")

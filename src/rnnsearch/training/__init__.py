@@ -35,6 +35,7 @@ def train(
     device: str = "cpu",
     threads: int | None = None,
     bar: bool = False,
+    profile: bool = False,
     preset: str = "",
 ) -> Outcome:
     """Train a new model on the pairs of `corpus` (two text files, or one .tsv or .jsonl) into the folder `model`.
@@ -42,8 +43,9 @@ def train(
     `dev` are the files of the development set (None: a part of the corpus is held out); a language that is None is
     taken from the file's ending. With `init_from` weights, tokeniser and vocabularies come from that model, whose
     settings must be those of `settings`. The run keeps its own folder beside the model (MODEL.run). `bar` draws a
-    progress bar on standard error; `preset` is only written down. All else that is to be said goes to the log
-    "rnnsearch". Raises UserError for a mistake in the arguments or the files, and where training diverges.
+    progress bar on standard error; `profile` has some updates watched and logs where their time went; `preset` is
+    only written down. All else that is to be said goes to the log "rnnsearch". Raises UserError for a mistake in the
+    arguments or the files, and where training diverges.
     """
     check_torch(device)
     from rnnsearch.training import launch, trainer
@@ -60,7 +62,7 @@ def train(
         errors=errors,
         preset=preset,
     )
-    return trainer.go_on(run, device=device, threads=threads, bar=bar)
+    return trainer.go_on(run, device=device, threads=threads, bar=bar, profile=profile)
 
 
 def resume(
@@ -74,6 +76,7 @@ def resume(
     device: str = "cpu",
     threads: int | None = None,
     bar: bool = False,
+    profile: bool = False,
 ) -> Outcome:
     """Go on with the run of `model`. `values` are settings that were named: limits may change, others must be the same.
 
@@ -84,7 +87,7 @@ def resume(
     from rnnsearch.training import launch, trainer
 
     run = launch.resume(model, values, preset=preset, corpus=corpus, dev=dev, languages=languages)
-    return trainer.go_on(run, device=device, threads=threads, bar=bar)
+    return trainer.go_on(run, device=device, threads=threads, bar=bar, profile=profile)
 
 
 def check_torch(device: str) -> None:

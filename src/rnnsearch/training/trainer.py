@@ -25,18 +25,23 @@ from rnnsearch.training.keep import keep_best, keep_last
 from rnnsearch.training.launch import Run
 from rnnsearch.training.optimiser import Optimiser
 from rnnsearch.training.precision import torch_set_up, type_of_products
+from rnnsearch.training.profile import Watch
 from rnnsearch.training.progress import Display, Meter
 from rnnsearch.training.schedule import State, due, limit, progressed, time_left
 from rnnsearch.training.validation import DevelopmentSet, Validation, to_torch
 
 #: Updates between two lines of metrics.jsonl.
 METRICS_EVERY = 10
+#: With --profile: the first updates, which are slower, and those that are watched.
+UNWATCHED, WATCHED = 5, 10
 
 logger = logging.getLogger("rnnsearch")
 
 
-def go_on(run: Run, *, device: str = "cpu", threads: int | None = None, bar: bool = False) -> Outcome:
-    """Train from where `run` stands to a limit or an interruption.
+def go_on(
+    run: Run, *, device: str = "cpu", threads: int | None = None, bar: bool = False, profile: bool = False
+) -> Outcome:
+    """Train from where `run` stands to a limit or an interruption; `profile` logs where the time of an update goes.
 
     Raises UserError where training diverges, and where its files cannot be written.
     """
@@ -48,7 +53,7 @@ def go_on(run: Run, *, device: str = "cpu", threads: int | None = None, bar: boo
             Display(bar, run.folder.note) as display,
             torch_set_up(run.settings.training, device, threads),
         ):
-            return Trainer(run, device, interrupt, display).run()
+            return Trainer(run, device, interrupt, display).run(profile=profile)
     except (OSError, SafetensorError) as error:
         told = (isinstance(error, OSError) and error.strerror) or error
         again = "go on with --resume" if run.record.ready else "start it again"
@@ -84,10 +89,12 @@ class Trainer:
         self._before = (self._state.seconds, self._done())
         self._started = self._saved = time.monotonic()
 
-    def run(self) -> Outcome:
+    def run(self, *, profile: bool = False) -> Outcome:
         """Go on to the end, and say how it was."""
         try:
             self._run_dearest()
+            if profile:
+                self._watch()
             reason = self._train()
         except Interrupted:
             self._save()
@@ -114,6 +121,24 @@ class Trainer:
         if self._state.validated != self._state.update or not self._state.update:
             self._validate(in_turn=False)
         return f"{reason} already (a higher limit lets it go on)" if self._state.update == begun else reason
+
+    def _watch(self) -> None:
+        """Some updates like all others, but watched."""
+        for _ in range(UNWATCHED):
+            self._watched_update()
+        tokens = 0
+        with Watch(self._model) as watch:
+            for _ in range(WATCHED):
+                tokens += self._watched_update()
+        for line in watch.lines(WATCHED, tokens):
+            logger.info("%s", line)
+
+    def _watched_update(self) -> int:
+        """One update; its target tokens."""
+        self._interrupt.check()
+        tokens = self._update()
+        self._optimiser.check()
+        return tokens
 
     def _begin(self) -> None:
         """The weights and the first checkpoint of a new run."""
@@ -207,8 +232,8 @@ class Trainer:
             self._run.record = replace(self._run.record, ready=True)
             self._folder.write_record(self._run.record)
 
-    def _update(self) -> None:
-        """One batch: an update, or the skip of one that is not finite."""
+    def _update(self) -> int:
+        """One batch: an update, or the skip of one that is not finite; its target tokens."""
         started = time.monotonic()
         state = self._state
         objective, loss = self._loss(self._next)
@@ -217,7 +242,7 @@ class Trainer:
         self._advance()
         if self._optimiser.skipped_in_a_row:
             logger.warning("update skipped, loss or gradient was not finite (%d so far)", self._optimiser.skipped)
-            return
+            return loss.tokens
         state.update += 1
         figures = (float(loss.nll), loss.tokens, norm, time.monotonic() - started)
         self._meter.add(*figures)
@@ -226,6 +251,7 @@ class Trainer:
         pace = (self._seconds() - self._before[0]) / (self._done() - self._before[1])
         left = time_left(state, self._settings.training, self._size, self._seconds(), pace)
         self._display.show(state.update, epoch, figures, left)
+        return loss.tokens
 
     def _advance(self) -> None:
         """Stand before the next batch, of the next epoch where this one has no more."""
