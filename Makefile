@@ -1,9 +1,10 @@
 # `make demo`, `make test` and `make check` need Python 3.11 or newer and make; everything else they set up in .venv.
+# `make benchmark` (most of an hour) also installs the programs that it compares with, into build/benchmark.
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: demo test check
+.PHONY: demo test check benchmark
 
 demo: $(READY)  ## train a small model in about two minutes, translate, and draw what it looked at
 	$(BIN)/rnnsearch demo
@@ -16,6 +17,9 @@ check: $(READY)  ## style, types and import rules
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+benchmark: $(READY)  ## measure speed and memory, beside other programs; the table is build/benchmark/results.md
+	$(BIN)/python -m benchmarks $(BENCHMARK)
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.12")'

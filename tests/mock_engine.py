@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 
+from rnnsearch.engine import fill
 from rnnsearch.text.vocabulary import EOS_ID
 
 
@@ -24,12 +25,13 @@ class MockEngine:
         return (x * x_mask).sum(1) % len(self.table), x_mask
 
     def start(self, memory, beam):
-        key, mask = (np.repeat(part, beam, axis=0) for part in memory)
+        key, mask = memory
         none = np.full(len(key), -1)
         return key, mask, none, none
 
     def step(self, state, words, parents):
-        key, mask, last, _ = (part[parents] for part in state)
+        key, mask, last, _ = (part[parents.ravel()] for part in state)
+        words = words.ravel()
         self.steps += 1
         self.cells = max(self.cells, mask.size)
         weights = np.exp(self.look[words, : mask.shape[1]]) * mask
@@ -37,13 +39,13 @@ class MockEngine:
         return (key, mask, words, last), self.table[key, last, words], alpha
 
     def best(self, log_p, scores, banned, k):
-        sentences, beam = scores.shape
-        total = scores[:, :, None] + log_p.reshape(sentences, beam, -1)
+        sentences, slots = scores.shape
+        total = scores[:, :, None] + log_p.reshape(sentences, slots, -1)
         for word, where in banned.items():
             total[where, :, word] = -np.inf
         flat = total.reshape(sentences, -1)
         top = np.argsort(-flat, axis=1, kind="stable")[:, :k]
-        return np.take_along_axis(flat, top, 1), top // self.vocabulary, top % self.vocabulary
+        return fill(np.take_along_axis(flat, top, 1), top // self.vocabulary, top % self.vocabulary, k)
 
     def score(self, log_p, words):
         return log_p[np.arange(len(words)), words]

@@ -25,8 +25,8 @@ def model(monkeypatch):
     """Makes Translator.load give a mock, whatever folder is named; returns what it was called with."""
     called = []
 
-    def load(path, *, threads=None, device="cpu"):
-        called.append((str(path), threads, device))
+    def load(path, *, threads=None, device="cpu", precision="auto"):
+        called.append((str(path), threads, device, precision))
         source = Side("source", "en", MosesTokeniser("en"), Vocabulary(["the", "cat", "dog", "sleeps", "."]))
         target = Side("target", "fr", MosesTokeniser("fr"), Vocabulary(TARGET))
         folder = ModelFolder(Path(path), ModelSettings(), SearchSettings(beam_size=4), 20, source, target, {})
@@ -68,7 +68,7 @@ def test_evaluate_translates_and_prints_every_score_with_signatures(model, files
     assert "tok:none" in table[2]
     assert "tokens:moses-fr" in table[2]
     assert "12.50 %" in table[5]  # zebra, one of eight
-    assert model == [("some/en-fr", 2, "cpu")]
+    assert model == [("some/en-fr", 2, "cpu", "auto")]
 
 
 def test_evaluate_writes_json(model, files, tmp_path, capsys):

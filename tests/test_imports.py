@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-HEAVY = ("torch", "matplotlib", "sacrebleu", "sacremoses", "sentencepiece", "rich")
+HEAVY = ("torch", "matplotlib", "sacrebleu", "sacremoses", "sentencepiece", "rich", "onnxruntime")
 LIST_LOADED = "; import json, sys; print(json.dumps([m for m in {names!r} if m in sys.modules]))"
 
 

@@ -42,21 +42,22 @@ def log_p_of(model: Model, sentence: int, words: list[int]) -> np.ndarray:
 
 
 def test_rows_follow_their_parents_and_sentences_leave(model: Model) -> None:
-    """Two steps with crossed parents, then the middle sentence leaves: every row is as if it were alone."""
+    """One row a sentence, two, three with crossed parents while a sentence leaves: each is as if it were alone."""
     engine = TorchEngine(model)
     state = engine.start(engine.encode(X, MASK), 2)
-    state, log_p, alpha = engine.step(state, np.full(6, -1), np.arange(6))
-    for row in range(6):
-        assert log_p[row].numpy() == pytest.approx(log_p_of(model, row // 2, []), abs=1e-12)
-    assert (engine.alpha(alpha)[~np.repeat(MASK, 2, axis=0)] == 0).all()
-    state, log_p, _ = engine.step(state, np.array([2, 3, 4, 5, 6, 7]), np.array([0, 0, 2, 3, 5, 4]))
-    for row, word in enumerate([2, 3, 4, 5, 6, 7]):
+    state, log_p, alpha = engine.step(state, np.full((3, 1), -1), np.arange(3)[:, None])
+    for row in range(3):
+        assert log_p[row].numpy() == pytest.approx(log_p_of(model, row, []), abs=1e-12)
+    assert (engine.alpha(alpha)[~MASK] == 0).all()
+    first = np.array([[2, 3], [4, 5], [6, 7]])
+    state, log_p, alpha = engine.step(state, first, np.array([[0, 0], [1, 1], [2, 2]]))
+    for row, word in enumerate(first.ravel()):
         assert log_p[row].numpy() == pytest.approx(log_p_of(model, row // 2, [word]), abs=1e-12)
-    state, log_p, alpha = engine.step(state, np.array([8, 1, 3, 2]), np.array([1, 0, 5, 5]))
-    expected = [(0, [3, 8]), (0, [2, 1]), (2, [7, 3]), (2, [7, 2])]
+    state, log_p, alpha = engine.step(state, np.array([[8, 1, 4], [3, 2, 5]]), np.array([[1, 0, 0], [5, 5, 4]]))
+    expected = [(0, [3, 8]), (0, [2, 1]), (0, [2, 4]), (2, [7, 3]), (2, [7, 2]), (2, [6, 5])]
     for row, (sentence, words) in enumerate(expected):
         assert log_p[row].numpy() == pytest.approx(log_p_of(model, sentence, words), abs=1e-12)
-    assert alpha.shape == (4, 4)
+    assert alpha.shape == (6, 4)
 
 
 def test_best_is_the_best_of_all_and_bans(model: Model) -> None:
@@ -114,5 +115,5 @@ def test_an_encdec_model_spreads_its_alignment_evenly() -> None:
     model = Model(settings, 8, 9)
     model.initialise("scaled", 1)
     engine = TorchEngine(model)
-    _, _, alpha = engine.step(engine.start(engine.encode(X, MASK), 1), np.full(3, -1), np.arange(3))
+    _, _, alpha = engine.step(engine.start(engine.encode(X, MASK), 1), np.full((3, 1), -1), np.arange(3)[:, None])
     assert engine.alpha(alpha)[2].tolist() == [0.5, 0.5, 0.0, 0.0]

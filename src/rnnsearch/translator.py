@@ -1,8 +1,10 @@
 """`Translator`: the public noun. Text in, `Translation` out, line for line, with the alignment of its words."""
 
 import logging
+import os
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import CancelledError, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, CancelledError, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
@@ -13,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rnnsearch.config import WIDEST_BEAM, SearchSettings
-from rnnsearch.engine import Engine, open_engine
+from rnnsearch.engine import Engine, Precision, open_engine
 from rnnsearch.errors import UserError
 from rnnsearch.model_folder import ModelFolder
 from rnnsearch.search import Hypothesis, force, search
@@ -26,11 +28,11 @@ from rnnsearch.text.vocabulary import UNK_ID
 
 logger = logging.getLogger("rnnsearch")
 
-BATCH_SIZE = 32
+BATCH_SIZE = 16
 #: More processor threads than any machine has are a slip of the finger.
 MOST_THREADS = 1024
 #: Batches read ahead, so that sentences of like length can be put together.
-READ_AHEAD = 8
+READ_AHEAD = 64
 #: Most rows x source positions of a batch. The alignment model holds n' numbers for each: 130 MB at the paper's
 #: n' = 1000. A single sentence is searched whatever its size.
 GRID_CELLS = 2**15
@@ -50,7 +52,7 @@ class Options(TypedDict, total=False):
         they find no translation without it.
     replace_unk: put the source token that was looked at most in the place of an unknown word (False).
     max_length: longest line in tokens; a longer one is translated in parts (default: the model's).
-    batch_size: most sentences searched at once (32).
+    batch_size: most sentences searched at once by one thread (16).
     """
 
     beam_size: int | None
@@ -133,22 +135,81 @@ class _Stoppable:
         return self._engine.step(*args)
 
 
-class Translator:
-    """A model that translates. One instance may be used from several threads: all work is done in one of its own."""
+class _Chunk:
+    """Lines that are read, searched and written together; its methods may be called in any thread."""
 
-    def __init__(self, folder: ModelFolder, make_engine: Callable[[], Engine]) -> None:
+    def __init__(
+        self, engine: Engine, plan: _Plan, write: Callable[[_Line, list[list[Hypothesis]]], Translation],
+        text: threading.Lock,
+    ) -> None:  # fmt: skip
+        self._engine, self._plan, self._write, self._text = engine, plan, write, text
+        self.lines: list[_Line] = []
+        self.of_parts: list[list[list[Hypothesis]]] = []  # line, part -> hypotheses, best first
+        self._jobs: list[tuple[int, int]] = []  # every part of every line
+        self._written: dict[int, Translation] = {}
+
+    def read(self, sources: Sequence[str], first: int, side: Side) -> list[list[int]]:
+        """Read the lines; `first` is the number of the first. Returns what is to be searched together."""
+        with self._text:
+            self.lines = [_read(source, side, self._plan.max_length) for source in sources]
+        _warn_of_parts(self.lines, first, self._plan.max_length)
+        self.of_parts = [[[] for _ in line.parts] for line in self.lines]
+        self._jobs = [(number, part) for number, line in enumerate(self.lines) for part in range(len(line.parts))]
+        return list(_batches([len(self._ids(job)) + 1 for job in range(len(self._jobs))], self._plan))
+
+    def search(self, batch: Sequence[int]) -> None:
+        """Search the parts of a batch, and write the lines of which all parts are found now."""
+        x, x_mask = pad([self._ids(job) for job in batch])
+        plan = self._plan
+        found = search(self._engine, x, x_mask, plan.search, n_best=plan.n_best, no_unk=plan.no_unk)
+        with self._text:
+            for job, hypotheses in zip(batch, found, strict=True):
+                number, part = self._jobs[job]
+                self.of_parts[number][part] = hypotheses
+                if all(self.of_parts[number]):
+                    self._written[number] = self._write(self.lines[number], self.of_parts[number])
+
+    def all(self, sources: Sequence[str], first: int, side: Side) -> None:
+        """Read, search and write, all in this thread."""
+        for batch in self.read(sources, first, side):
+            self.search(batch)
+
+    def translations(self) -> list[Translation]:
+        """One of each line. An empty line has no parts, so no search has written it."""
+        return [self._written.get(number) or self._write(line, []) for number, line in enumerate(self.lines)]
+
+    def _ids(self, job: int) -> Sequence[int]:
+        number, part = self._jobs[job]
+        line = self.lines[number]
+        return line.encoded.ids[line.parts[part]]
+
+
+class Translator:
+    """A model that translates. One instance may be used from several threads: all work is done in some of its own."""
+
+    def __init__(self, folder: ModelFolder, make_engine: Callable[[], Engine], threads: int = 1) -> None:
+        """`threads`: how many search at once, each a batch of its own; the engine must bear it."""
         self.folder = folder
-        self._worker = ThreadPoolExecutor(1, thread_name_prefix="rnnsearch")
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="rnnsearch")
+        self._text = threading.Lock()  # held by who reads or writes: tokenisers are not made for several threads
         self._engine = self._work(make_engine)
         self._closed = False
 
     @classmethod
-    def load(cls, path: str | Path, *, threads: int | None = None, device: str = "cpu") -> Self:
-        """Open a model folder. Raises UserError where it is missing, damaged or of a newer format."""
+    def load(
+        cls, path: str | Path, *, threads: int | None = None, device: str = "cpu", precision: Precision = "auto"
+    ) -> Self:
+        """Open a model folder. Raises UserError where it is missing, damaged or of a newer format.
+
+        threads: processor threads (default: all that this process may use). device: another one than `cpu` needs
+        PyTorch. precision: `float32`, `int8` (a fraction of the time, hardly other translations), or `auto`, the
+        fastest that is exact on this processor.
+        """
         if threads is not None and not 1 <= threads <= MOST_THREADS:
             raise UserError(f"threads must be from 1 to {MOST_THREADS:,}, not {threads}")
         folder = ModelFolder.open(Path(path))
-        return cls(folder, partial(open_engine, folder, device=device, threads=threads))
+        at_once = 1 if device != "cpu" else threads or _processors()
+        return cls(folder, partial(open_engine, folder, device=device, threads=threads, precision=precision), at_once)
 
     @overload
     def translate(self, lines: str, **options: Unpack[Options]) -> Translation: ...  # type: ignore[overload-overlap]
@@ -171,11 +232,11 @@ class Translator:
         return self._work(self._align, source, target)
 
     def close(self) -> None:
-        """End the worker thread and give the model's memory back; not needed at the end of a program."""
+        """End the threads and give the model's memory back; not needed at the end of a program."""
         if not self._closed:
             self._closed = True
             self._work(self._engine.close)
-            self._worker.shutdown()
+            self._pool.shutdown()
 
     def __enter__(self) -> Self:
         return self
@@ -184,10 +245,8 @@ class Translator:
         self.close()
 
     def _work(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-        future = self._worker.submit(function, *args, **kwargs)
-        # A Ctrl-C that comes just before a wait is only seen after it, so no wait is long.
-        while not wait([future], timeout=0.2).done:
-            pass
+        future = self._pool.submit(function, *args, **kwargs)
+        _wait([future])
         return future.result()
 
     def _stream(self, lines: Iterable[str], plan: _Plan) -> Iterator[Translation]:
@@ -197,29 +256,23 @@ class Translator:
             first += len(chunk)
 
     def _chunk(self, sources: Sequence[str], first: int, plan: _Plan) -> list[Translation]:
-        """Read, search batch by batch (so that threads take turns), and write."""
-        lines = self._work(lambda: [_read(source, self.folder.source, plan.max_length) for source in sources])
-        _warn_of_parts(lines, first, plan.max_length)
-        jobs = [line.encoded.ids[part] for line in lines for part in line.parts]
-        found: dict[int, list[Hypothesis]] = {}
-        for batch in _batches([len(ids) + 1 for ids in jobs], plan):
-            x, x_mask = pad([jobs[job] for job in batch])
-            found.update(zip(batch, self._search(x, x_mask, plan), strict=True))
-        in_order = (found[job] for job in range(len(jobs)))
-        of_parts = [[next(in_order) for _ in line.parts] for line in lines]
-        if plan.no_unk:
-            _warn_of_unknown(of_parts, first)
-        return self._work(lambda: [self._write(*pair, plan) for pair in zip(lines, of_parts, strict=True)])
-
-    def _search(self, x: NDArray[np.int64], x_mask: NDArray[np.bool_], plan: _Plan) -> list[list[Hypothesis]]:
-        """Search in the worker; whoever stops waiting for it (Ctrl-C) stops it too, at its next step."""
+        """Read, search batch by batch on all threads, write. Whoever stops waiting (Ctrl-C) stops the searches too."""
         engine = _Stoppable(self._engine)
+        chunk = _Chunk(cast(Engine, engine), plan, partial(self._write, plan=plan), self._text)
         try:
-            return self._work(
-                search, cast(Engine, engine), x, x_mask, plan.search, n_best=plan.n_best, no_unk=plan.no_unk
-            )
+            if len(sources) == 1:  # one journey to another thread instead of many
+                self._work(chunk.all, sources, first, self.folder.source)
+            else:
+                batches = self._work(chunk.read, sources, first, self.folder.source)
+                searches = [self._pool.submit(chunk.search, batch) for batch in batches]
+                _wait(searches)
+                for search_of_batch in searches:
+                    search_of_batch.result()
         finally:
             engine.stopped = True
+        if plan.no_unk:
+            _warn_of_unknown(chunk.of_parts, first)
+        return chunk.translations()
 
     def _write(self, line: _Line, of_parts: list[list[Hypothesis]], plan: _Plan) -> Translation:
         """The best translation of a line, with the others if asked for: the k-th best of all its parts together."""
@@ -264,6 +317,20 @@ class Translator:
             (found,) = force(self._engine, *x, *y, normalise=self.folder.search.normalise)
             alpha, log_p, score = found.alpha[:-1, :-1].astype(np.float64), found.log_p, found.score
         return _translation(line, target, words, given.tokens, word_of, alpha, log_p, score)
+
+
+def _wait(futures: Sequence[Future[Any]]) -> None:
+    """Wait until all are done, or one has failed. A Ctrl-C just before a wait is only seen after it: none is long."""
+    left = set(futures)
+    while left:
+        done, left = wait(left, timeout=0.2, return_when=FIRST_EXCEPTION)
+        if any(future.exception() for future in done):
+            return
+
+
+def _processors() -> int:
+    """Processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _plan(options: Options, folder: ModelFolder) -> _Plan:

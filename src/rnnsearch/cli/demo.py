@@ -50,6 +50,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the demo with the flags given."""
+    from rnnsearch import training
+
+    training.check_torch("cpu")  # before any text is written
     demo(args.folder, Plan(minutes=args.minutes))
     return 0
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rnnsearch import __version__
+from rnnsearch.cli import opening
 from rnnsearch.errors import UserError
 
 if TYPE_CHECKING:
@@ -32,9 +33,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--beam-size", type=int, metavar="N", help="width of the beam (default: the model's)")
     add("--no-unk", action="store_true", help="never choose the unknown word")
     add("--replace-unk", action="store_true", help="copy the source word that an unknown word looked at most")
-    add("--batch-size", type=int, default=32, metavar="N", help="most sentences searched at once (default: 32)")
-    add("--threads", type=int, metavar="N", help="processor threads (default: PyTorch's choice)")
-    add("--device", default="cpu", help="cpu, cuda, cuda:1 ... (default: cpu)")
+    add(
+        "--batch-size",
+        type=int,
+        default=16,
+        metavar="N",
+        help="most sentences that a thread searches at once (default: 16)",
+    )
+    opening.add_arguments(parser)
     add(
         "--json",
         type=Path,
@@ -86,9 +92,8 @@ def _scores_of_text(args: argparse.Namespace, hypotheses: list[str], references:
 
 def _scores_of_model(args: argparse.Namespace, sources: list[str], references: list[str]) -> "tuple[str, Scores]":
     from rnnsearch.evaluation.metrics import evaluate, unknown_share
-    from rnnsearch.translator import Translator
 
-    translator = Translator.load(args.model, threads=args.threads, device=args.device)
+    translator = opening.open_translator(args)
     source, target = translator.folder.source, translator.folder.target
     translations = translator.translate(
         sources, beam_size=args.beam_size, no_unk=args.no_unk, replace_unk=args.replace_unk, batch_size=args.batch_size

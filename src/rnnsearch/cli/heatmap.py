@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rnnsearch.cli import opening
 from rnnsearch.errors import UserError
 
 if TYPE_CHECKING:
@@ -31,8 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--output", type=Path, action="append", default=[], metavar="FILE",
         help="a .png of one sentence or an .html page of any number; may be given more than once")  # fmt: skip
     add("--beam-size", type=int, metavar="N", help="width of the beam (default: the model's)")
-    add("--threads", type=int, metavar="N", help="processor threads (default: PyTorch's choice)")
-    add("--device", default="cpu", help="cpu, cuda, cuda:1 ... (default: cpu)")
+    opening.add_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -56,9 +56,8 @@ def _standard_input() -> list[str]:
 
 
 def _translations(args: argparse.Namespace, sentences: Sequence[str]) -> "list[Translation]":
-    from rnnsearch.translator import Translator
 
-    translator = Translator.load(args.model, threads=args.threads, device=args.device)
+    translator = opening.open_translator(args)
     translator.folder.require_alignment()
     if args.target is not None:
         return [translator.align(sentences[0], args.target)]

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rnnsearch.cli import opening
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -39,9 +41,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "again where nothing is found without)")  # fmt: skip
     add("--replace-unk", action="store_true", help="copy the source word that an unknown word looked at most")
     add("--max-length", type=_count, metavar="N", help="longest line in tokens (default: the model's)")
-    add("--batch-size", type=_count, default=32, metavar="N", help="most sentences searched at once (default: 32)")
-    add("--threads", type=_count, metavar="N", help="processor threads (default: PyTorch's choice)")
-    add("--device", default="cpu", help="cpu, cuda, cuda:1 ... (default: cpu)")
+    add(
+        "--batch-size",
+        type=_count,
+        default=16,
+        metavar="N",
+        help="most sentences that a thread searches at once (default: 16)",
+    )
+    opening.add_arguments(parser)
     add("--encoding", default="utf-8", help="encoding of the input (default: utf-8)")
     add("--errors", default="strict", choices=("strict", "replace", "ignore"),
         help="what to do with bytes that are none of it (default: strict, stop)")  # fmt: skip
@@ -49,11 +56,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Translate standard input with the flags given."""
-    from rnnsearch.translator import READ_AHEAD, Translator
+    from rnnsearch.translator import READ_AHEAD
 
     room = READ_AHEAD * args.batch_size
     lines = _start_reading(args.encoding, args.errors, room)
-    translator = Translator.load(args.model, threads=args.threads, device=args.device)
+    translator = opening.open_translator(args)
     if args.alignment is not None:
         translator.folder.require_alignment()
     n_best = 1 if args.n_best is None else args.n_best or args.beam_size or translator.folder.search.beam_size

@@ -1,7 +1,7 @@
 """Engines: who answers the questions that search asks of a model. Each is numpy in, numpy out."""
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,26 +17,28 @@ Scores = NDArray[np.float64]
 class Engine(Protocol):
     """What search needs of a model; memory, state, log p and alpha are the engine's own and opaque to search.
 
-    The grid: a state has R = B * beam rows, row = sentence * beam + slot.
+    The grid [B, slots] holds the rows R = B * slots, row = sentence * slots + slot.
     """
 
     def encode(self, x: Ids, x_mask: Mask) -> Any:
         """Memory of B source sentences, x [B, T_x] with their sentence ends."""
 
     def start(self, memory: Any, beam: int) -> Any:
-        """State with `beam` rows a sentence and nothing generated yet."""
+        """State of a grid with one row a sentence and nothing generated yet; `beam`: the largest k of `best`."""
 
     def step(self, state: Any, words: Ids, parents: Ids) -> tuple[Any, Any, Any]:
         """State, log p [R, K_y] and alpha [R, T_x] for the next word of each row of the next grid.
 
-        New row r continues old row parents[r] with words[r], or with -1 where no word stands yet (the first step).
-        The next grid may have fewer sentences; all rows of one come from one old sentence.
+        words, parents: [B, slots]. A new row continues old row `parents` with `words`, or with -1 where no word stands
+        yet (the first step). The next grid may have fewer sentences, in the same order, and more or fewer slots; all
+        rows of one sentence come from one old sentence.
         """
 
     def best(self, log_p: Any, scores: Scores, banned: Mapping[int, Mask], k: int) -> tuple[Scores, Ids, Ids]:
-        """The k best of scores [B, beam] + log p in each sentence: scores, slots they continue and words, all [B, k].
+        """The k best of scores [B, slots] + log p in each sentence: scores, slots they continue and words, all [B, k].
 
-        `banned` maps a word to the sentences [B] where it gets -inf. Best first; equal ones in no stated order.
+        `banned` maps a word (the sentence end or the unknown word) to the sentences [B] where it gets -inf. Best
+        first; equal ones in no stated order.
         """
 
     def score(self, log_p: Any, words: Ids) -> Scores:
@@ -49,12 +51,53 @@ class Engine(Protocol):
         """Give back what the engine holds."""
 
 
-def open_engine(folder: ModelFolder, *, device: str = "cpu", threads: int | None = None) -> Engine:
-    """An engine for a model folder. Raises UserError where PyTorch is missing or the device is not there."""
+Precision = Literal["auto", "float32", "int8"]
+
+
+def open_engine(
+    folder: ModelFolder, *, device: str = "cpu", threads: int | None = None, precision: Precision = "auto"
+) -> Engine:
+    """An engine for a model folder: on the processor ONNX Runtime's, on any other device PyTorch's.
+
+    threads: PyTorch's own; ONNX Runtime works in the thread that calls. Raises UserError where PyTorch is missing or
+    the device is not there.
+    """
+    if device == "cpu":
+        from rnnsearch.engine.onnx_engine import OnnxEngine
+
+        return OnnxEngine.open(folder, precision)
+    if precision == "int8":
+        raise UserError(f"int8 is for the processor only: leave out the device {device!r}, or ask for float32")
     try:
         from rnnsearch.engine.torch_engine import TorchEngine
     except ModuleNotFoundError as error:
         if error.name != "torch":
             raise
-        raise UserError('translating needs PyTorch, which is not installed: pip install "rnnsearch[train]"') from None
+        raise UserError(
+            f'the device {device!r} needs PyTorch, which is not installed: pip install "rnnsearch[train]"'
+        ) from None
     return TorchEngine.open(folder, device=device, threads=threads)
+
+
+def checked_weights(folder: ModelFolder, wanted: Mapping[str, tuple[int, ...]]) -> dict[str, NDArray[np.float32]]:
+    """A folder's weights, which must have the names and shapes `wanted`; whatever is wrong is said in one UserError."""
+    weights = folder.weights()
+    wrong = [f"{name} is missing" for name in wanted.keys() - weights.keys()]
+    wrong += [f"{name} is unknown" for name in weights.keys() - wanted.keys()]
+    wrong += [
+        f"{name} is {list(weights[name].shape)} and not {list(shape)}"
+        for name, shape in wanted.items()
+        if name in weights and tuple(weights[name].shape) != shape
+    ]
+    if wrong:
+        raise UserError(f"the weights in {folder.path} do not fit its config.json: {'; '.join(sorted(wrong))}")
+    return weights
+
+
+def fill(scores: Scores, slots: Ids, words: Ids, k: int) -> tuple[Scores, Ids, Ids]:
+    """Pad to k columns with -inf, where a tiny vocabulary has fewer continuations than the beam is wide."""
+    lack = k - scores.shape[1]
+    if lack:
+        scores = np.pad(scores, ((0, 0), (0, lack)), constant_values=-np.inf)
+        slots, words = (np.pad(a, ((0, 0), (0, lack))) for a in (slots, words))
+    return scores, slots, words

@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from rnnsearch.engine import Ids, Mask, Scores
+from rnnsearch.engine import Ids, Mask, Scores, checked_weights, fill
 from rnnsearch.errors import UserError
 from rnnsearch.model import Memory, Model, State
 from rnnsearch.model_folder import ModelFolder
@@ -47,18 +47,17 @@ class TorchEngine:
 
     @torch.inference_mode()
     def start(self, memory: Memory, beam: int) -> Rows:
-        return Rows(memory, self._model.start(memory, beam))
+        return Rows(memory, self._model.start(memory, 1))
 
     @torch.inference_mode()
     def step(self, state: Rows, words: Ids, parents: Ids) -> tuple[Rows, Tensor, Tensor]:
         memory, (s, c) = state
-        beam = s.shape[1]
-        sentences = parents[::beam] // beam
-        if len(sentences) != s.shape[0] or (sentences != np.arange(len(sentences))).any():
+        sentences = parents[:, 0] // s.shape[1]
+        if len(sentences) != s.shape[0]:
             memory = _rows_of(memory, self._tensor(sentences))
         order = self._tensor(parents)
-        s, c = _regroup(s, order, beam), None if c is None else _regroup(c, order, beam)
-        given = None if words[0] < 0 else self._tensor(words).view(-1, beam)
+        s, c = _regroup(s, order), None if c is None else _regroup(c, order)
+        given = None if words[0, 0] < 0 else self._tensor(words)
         new, log_p, alpha = self._model.step(memory, State(s, c), given)
         return Rows(memory, new), log_p.flatten(0, 1), alpha.flatten(0, 1)
 
@@ -75,7 +74,7 @@ class TorchEngine:
         top, place = sums.flatten(1).topk(min(k, sums.shape[1] * sums.shape[2]), dim=1)
         slots = place // row_words.shape[2]
         words = row_words.flatten(1).gather(1, place)
-        return _fill(top.cpu().numpy(), slots.cpu().numpy(), words.cpu().numpy(), k)
+        return fill(top.cpu().numpy(), slots.cpu().numpy(), words.cpu().numpy(), k)
 
     @torch.inference_mode()
     def score(self, log_p: Tensor, words: Ids) -> Scores:
@@ -95,17 +94,7 @@ class TorchEngine:
 
 def load_weights(model: Model, folder: ModelFolder) -> None:
     """Put a folder's weights into `model`; every missing, unknown or misshapen one is named in one UserError."""
-    weights = folder.weights()
-    wanted = {name: tuple(p.shape) for name, p in model.named_parameters()}
-    wrong = [f"{name} is missing" for name in wanted.keys() - weights.keys()]
-    wrong += [f"{name} is unknown" for name in weights.keys() - wanted.keys()]
-    wrong += [
-        f"{name} is {list(weights[name].shape)} and not {list(shape)}"
-        for name, shape in wanted.items()
-        if name in weights and tuple(weights[name].shape) != shape
-    ]
-    if wrong:
-        raise UserError(f"the weights in {folder.path} do not fit its config.json: {'; '.join(sorted(wrong))}")
+    weights = checked_weights(folder, {name: tuple(p.shape) for name, p in model.named_parameters()})
     model.load_state_dict({name: torch.from_numpy(array) for name, array in weights.items()})
     model.eval()
 
@@ -126,15 +115,6 @@ def _rows_of(memory: Memory, sentences: Tensor) -> Memory:
     return Memory(*(part[sentences] if part.numel() else part for part in memory))
 
 
-def _regroup(x: Tensor, parents: Tensor, beam: int) -> Tensor:
-    """Rows [B', beam, width] of x [B, beam, width] by their old row numbers."""
-    return x.reshape(-1, x.shape[-1])[parents].view(-1, beam, x.shape[-1])
-
-
-def _fill(scores: Scores, slots: Ids, words: Ids, k: int) -> tuple[Scores, Ids, Ids]:
-    """Pad to k columns with -inf, where a tiny vocabulary has fewer continuations than the beam is wide."""
-    lack = k - scores.shape[1]
-    if lack:
-        scores = np.pad(scores, ((0, 0), (0, lack)), constant_values=-np.inf)
-        slots, words = (np.pad(a, ((0, 0), (0, lack))) for a in (slots, words))
-    return scores, slots, words
+def _regroup(x: Tensor, parents: Tensor) -> Tensor:
+    """The rows `parents` [B', slots'] of x [B, slots, width] by their numbers: [B', slots', width]."""
+    return x.reshape(-1, x.shape[-1])[parents]

@@ -1,8 +1,8 @@
 """Beam search over many sentences at once, and forced decoding of given translations; numpy only.
 
-The grid is [B, beam]: a line of slots for each sentence still searched; a slot without a hypothesis carries -inf. As
-in the authors' code, a sentence's beam shrinks by one with each hypothesis that finishes, and it leaves the grid when
-none is left or its limit of steps is reached.
+The grid is [B, slots]: a line of slots for each sentence still searched, as many as the sentence with the most
+hypotheses has; a slot without one carries -inf. As in the authors' code, a sentence's beam shrinks by one with each
+hypothesis that finishes, and it leaves the grid when none is left or its limit of steps is reached.
 """
 
 from dataclasses import dataclass
@@ -44,11 +44,11 @@ def force(
     engine: Engine, x: Ints, x_mask: Bools, y: Ints, y_mask: Bools, *, normalise: bool = True
 ) -> list[Hypothesis]:
     """Log-probability and alignment of given translations y [B, T_y] of x [B, T_x], sentence ends included."""
-    rows = np.arange(len(x))
+    rows = np.arange(len(x))[:, None]
     state = engine.start(engine.encode(x, x_mask), 1)
     log_p, alphas = np.zeros(y.shape), []
     for step in range(y.shape[1]):
-        words = y[:, step - 1] if step else np.full(len(x), -1)
+        words = y[:, step - 1 : step] if step else np.full((len(x), 1), -1)
         state, scores, alpha = engine.step(state, words, rows)
         log_p[:, step] = engine.score(scores, y[:, step])
         alphas.append(engine.alpha(alpha))
@@ -70,33 +70,26 @@ class _Grid:
 
     sentence: Ints  # [B]
     width: Ints  # [B] hypotheses still to finish
-    scores: Floats  # [B, beam] log p so far, -inf in a slot without a hypothesis
+    scores: Floats  # [B, slots] log p so far, -inf in a slot without a hypothesis
 
 
 def _search_once(
     engine: Engine, x: Ints, x_mask: Bools, settings: SearchSettings, n_best: int, no_unk: bool
 ) -> list[list[Hypothesis]]:
-    lengths = x_mask.sum(axis=1)
+    lengths, B = x_mask.sum(axis=1), len(x)
     limits, beam = step_limits(lengths, settings), settings.beam_size
-    grid, history, ends = _first_grid(len(x), beam), History(), []
+    grid, history, ends = _Grid(np.arange(B), np.full(B, beam), np.zeros((B, 1))), History(), []
     state = engine.start(engine.encode(x, x_mask), beam)
-    words, parents = np.full(len(x) * beam, -1), np.arange(len(x) * beam)
+    words, parents = np.full((B, 1), -1), np.arange(B)[:, None]
     while len(grid.sentence):
         step = len(history.words)
         state, log_p, alpha = engine.step(state, words, parents)
-        history.append(words, parents, engine.alpha(alpha))
+        history.append(words.ravel(), parents.ravel(), engine.alpha(alpha))
         banned = _banned(lengths[grid.sentence], step, settings.minimum_length, no_unk)
         choice = engine.best(log_p, grid.scores, banned, beam)
         grid, words, parents, ended = _advance(grid, *choice, step, limits[grid.sentence])
-        ends.append(ended)
+        ends += ended
     return _collect(history, join(ends), lengths, settings.normalise, n_best)
-
-
-def _first_grid(sentences: int, beam: int) -> _Grid:
-    """One empty hypothesis a sentence, in its first slot."""
-    scores = np.full((sentences, beam), -np.inf)
-    scores[:, 0] = 0.0
-    return _Grid(np.arange(sentences), np.full(sentences, beam), scores)
 
 
 def _banned(lengths: Ints, step: int, minimum_length: bool, no_unk: bool) -> dict[int, Bools]:
@@ -111,25 +104,38 @@ def _banned(lengths: Ints, step: int, minimum_length: bool, no_unk: bool) -> dic
 
 def _advance(
     grid: _Grid, scores: Floats, slots: Ints, words: Ints, step: int, limits: Ints
-) -> tuple[_Grid, Ints, Ints, Ends]:
-    """The next grid with the word and the parent row [R] of its rows, and the hypotheses that end at this step.
+) -> tuple[_Grid, Ints, Ints, list[Ends]]:
+    """The next grid with the word and the parent row of its rows [B, slots], and the hypotheses that end at this step.
 
     scores, slots, words: [B, beam] the best continuations of each sentence, best first: log p, the slot they
     continue and the word they add.
     """
-    beam = scores.shape[1]
-    rows = np.arange(len(scores))[:, None] * beam + slots
-    valid = (np.arange(beam) < grid.width[:, None]) & (scores > -np.inf)
-    finished = valid & (words == EOS_ID)
-    live = valid & ~finished
-    width = grid.width - finished.sum(axis=1)
+    rows = slots + np.arange(len(scores))[:, None] * grid.scores.shape[1]
+    live = (np.arange(scores.shape[1]) < grid.width[:, None]) & (scores > -np.inf)
+    finished = live & (words == EOS_ID)
     last = step + 1 >= limits
+    if live.all() and not finished.any() and not last.any():  # nothing ends: the most frequent case, and a quick one
+        return _Grid(grid.sentence, grid.width, scores), words, rows, []
+    live &= ~finished
+    width = grid.width - finished.sum(axis=1)
     stay = live.any(axis=1) & ~last
     ended = finished | (live & last[:, None])
     at, _ = np.nonzero(ended)
     ends = Ends(grid.sentence[at], np.full(len(at), step), rows[ended], words[ended], scores[ended], finished[ended])
-    left = np.where(live, scores, -np.inf)[stay]
-    return _Grid(grid.sentence[stay], width[stay], left), words[stay].ravel(), rows[stay].ravel(), ends
+    live = live[stay]
+    scores, words, rows = _packed(live, np.where(live, scores[stay], -np.inf), words[stay], rows[stay])
+    return _Grid(grid.sentence[stay], width[stay], scores), words, rows, [ends]
+
+
+def _packed(live: Bools, scores: Floats, words: Ints, rows: Ints) -> tuple[Floats, Ints, Ints]:
+    """The live slots of each sentence first, in their order, and no more slots than one sentence needs.
+
+    At least two, though: products with a single row are summed in another order, and a sentence should not depend on
+    what its neighbours need.
+    """
+    order = np.argsort(~live, axis=1, kind="stable")[:, : max(live.sum(axis=1).max(initial=0), 2)]
+    at = np.arange(len(live))[:, None]
+    return scores[at, order], words[at, order], rows[at, order]
 
 
 def _collect(history: History, ends: Ends, lengths: Ints, normalise: bool, n_best: int) -> list[list[Hypothesis]]:

@@ -1,0 +1,1 @@
+"""How fast this package is beside others, on one machine, in one run: `make benchmark`, or `python -m benchmarks`."""
