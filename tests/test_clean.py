@@ -82,6 +82,13 @@ def test_spaces_collapse_and_leave_the_edges_without_being_counted() -> None:
     assert counts == CleanCounts()
 
 
+def test_nothing_that_is_printable_is_replaced_or_removed() -> None:
+    printable = "".join(filter(str.isprintable, map(chr, range(0x110000))))
+    counts = CleanCounts()
+    assert clean_line("\t" + printable, counts) == unicodedata.normalize("NFC", printable).strip()
+    assert counts == CleanCounts(spaces=1)
+
+
 def test_counts_add_up_over_lines() -> None:
     counts = CleanCounts()
     for line in ("a\xa0b\u200b", "\tc\x00", "plain"):

@@ -13,6 +13,7 @@ import pytest
 from rnnsearch.config import DataSettings
 from rnnsearch.errors import UserError
 from rnnsearch.text import prepare as room
+from rnnsearch.text import working
 from rnnsearch.text.duplicates import pair_hash, repeats
 from rnnsearch.text.prepare import CorpusFiles, Prepared, prepare
 from rnnsearch.text.report import Report, SideReport
@@ -286,6 +287,19 @@ def test_the_fingerprint_of_files_is_that_of_their_bytes(tmp_path: Path) -> None
         files.fingerprint()
 
 
+@pytest.mark.parametrize("kind", ["none", "moses"])
+def test_how_many_lines_are_read_at_a_time_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    files = corpus(tmp_path, [*MESSY, *numbered(50)])
+    whole = run(tmp_path, files, tokeniser=kind, vocabulary_size=20)
+    monkeypatch.setattr(working, "_LINES", 7)
+    parts = run(tmp_path, files, tokeniser=kind, vocabulary_size=20)
+    assert parts.store.fingerprint == whole.store.fingerprint
+    assert parts.report == whole.report
+    assert parts.report.source.known < parts.report.source.tokens == sum(parts.store.lengths[0].tolist())
+
+
 @pytest.mark.parametrize("part", [1, 3, 10, 1000])
 def test_repeats_are_found_whatever_fits_in_memory(part: int) -> None:
     rng = random.Random(5)
@@ -310,7 +324,7 @@ from rnnsearch.config import DataSettings
 from rnnsearch.text import duplicates, prepare, working
 from rnnsearch.text.prepare import CorpusFiles
 
-working._STEP = prepare.SUBWORD_SAMPLE = 250
+working._STEP = working._LINES = prepare.SUBWORD_SAMPLE = 250
 working.repeats = lambda hashes: duplicates.repeats(hashes, 250)
 prepare.HELD_OUT_PAIRS = 20
 for count in 500, 500, 6000:  # the first time pays for what is imported and kept

@@ -1,5 +1,6 @@
 """The encoded corpus: what goes in comes out, memory-mapped; a damaged or half-written one is refused."""
 
+import hashlib
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -9,15 +10,20 @@ import pytest
 
 from rnnsearch.errors import UserError
 from rnnsearch.files import write_whole
-from rnnsearch.text.store import EncodedCorpus, EncodedCorpusWriter
+from rnnsearch.text.store import EncodedCorpus, EncodedCorpusWriter, Sentences
 
 PAIRS = [([2, 3, 4], [5]), ([7], [8, 9, 10, 11]), ([1, 1], [2**31 - 1, 2])]
 
 
+def sentences(rows: list[list[int]]) -> Sentences:
+    return np.array([i for row in rows for i in row], dtype=np.int32), np.array([*map(len, rows)], dtype=np.int32)
+
+
 def write(folder: Path, pairs: Iterable[tuple[list[int], list[int]]]) -> EncodedCorpus:
+    """The corpus of `pairs`, added one at a time."""
     with EncodedCorpusWriter(folder) as writer:
         for source, target in pairs:
-            writer.append(source, target)
+            writer.extend(sentences([source]), sentences([target]))
     return EncodedCorpus.open(folder)
 
 
@@ -55,6 +61,19 @@ def test_the_fingerprint_tells_corpora_apart(tmp_path: Path) -> None:
     assert write(tmp_path / "again", PAIRS).fingerprint == prints[0]
 
 
+def test_pairs_may_be_added_together(tmp_path: Path) -> None:
+    pairs = [*PAIRS, ([], [5]), ([], []), ([6], [])]
+    one_by_one = write(tmp_path / "one", pairs)
+    with EncodedCorpusWriter(tmp_path / "many") as writer:
+        for part in (pairs[:1], [], pairs[1:]):
+            writer.extend(sentences([x for x, _ in part]), sentences([y for _, y in part]))
+    for file in (tmp_path / "one").iterdir():
+        assert (tmp_path / "many" / file.name).read_bytes() == file.read_bytes()
+    assert [tuple(side.tolist() for side in one_by_one.pair(i)) for i in range(6)] == pairs
+    spelled = [np.array([len(ids), *ids], dtype="<i4").tobytes() for pair in pairs for ids in pair]
+    assert one_by_one.fingerprint == hashlib.sha256(b"".join(spelled)).hexdigest()
+
+
 def test_an_earlier_corpus_stays_until_the_new_one_is_whole(tmp_path: Path) -> None:
     write(tmp_path / "c", PAIRS)
 
@@ -71,7 +90,7 @@ def test_an_earlier_corpus_stays_until_the_new_one_is_whole(tmp_path: Path) -> N
 
 
 def test_what_a_killed_writer_left_is_no_corpus_and_no_hindrance(tmp_path: Path) -> None:
-    EncodedCorpusWriter(tmp_path / "c").append([2], [3])
+    EncodedCorpusWriter(tmp_path / "c").extend(sentences([[2]]), sentences([[3]]))
     with pytest.raises(UserError, match="cannot read the encoded corpus"):
         EncodedCorpus.open(tmp_path / "c")
     assert len(write(tmp_path / "c", PAIRS)) == 3

@@ -5,8 +5,9 @@ import random
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from sentencepiece import SentencePieceProcessor
 
 from rnnsearch.errors import UserError
 from rnnsearch.text.clean import CleanCounts, clean_line
@@ -73,6 +74,49 @@ def test_no_character_is_lost_on_the_way_and_back(text: str) -> None:
     assert SUBWORDS.detokenise(SUBWORDS.tokenise(line)) == line
 
 
+# What Moses' rules look at: stops and what follows them, commas and apostrophes at the edges of words, its own marks.
+PART = st.one_of(
+    st.sampled_from(
+        [".", ",", "'", "\u2019", "..", "(", "-", "_", "a", "A", "\u00df", "\u00c9", "5", "\u0661", "\u4e2d"]
+    ),
+    st.sampled_from(["\u0301", "DOT", "MULTI", "DOTMULTI", *EMOJI]),
+    st.characters(),
+)
+WORD = st.one_of(st.sampled_from(["cat.", "No.", "Mr.", "U.S.", "5", "a", ",5", "'s"]), st.lists(PART).map("".join))
+
+
+@pytest.mark.parametrize("language", MOSES)
+@settings(max_examples=60, deadline=None)
+@given(st.lists(WORD))
+@example([",5", "No.", "5", "cat.", "a", "No.", "A", "a_b"])
+@example(["1'", "'2", "a"])
+@example(["DOTMULTI", "a"])
+def test_moses_word_by_word_is_moses_on_the_line(language: str, words: list[str]) -> None:
+    moses, text = MOSES[language], " ".join(words)
+    for line in (text, clean_line(text, CleanCounts())):
+        assert moses.tokenise(line) == (moses._cut(line) or SpaceTokeniser().tokenise(line))
+
+
+def test_only_words_that_may_come_again_are_remembered() -> None:
+    for tokeniser, remembered in (
+        (MosesTokeniser("en"), "_alone"),
+        (SubwordTokeniser(SUBWORDS.files()["subwords.model"]), "_word"),
+    ):
+        for line in ("le chat noir", "le chat", "\u6f22" * 100, "\u5b57" * 100):
+            tokeniser.tokenise(line)
+        assert getattr(tokeniser, remembered).cache_info()[:2] == (2, 3)  # hits, misses
+
+
+@pytest.mark.parametrize("size", [4, 200])
+@settings(max_examples=100, deadline=None)
+@given(st.text(st.one_of(st.characters(), st.sampled_from("  \u2581\u6f22\u5b57abelchatsnoir'.,"))))
+def test_subwords_word_by_word_are_those_of_the_line(size: int, text: str) -> None:
+    model = train_subwords(LINES * 20, size)
+    line = clean_line(text, CleanCounts())
+    whole = SentencePieceProcessor(model_proto=model).encode(line.replace("\u2581", "\ufdd0"), out_type=str)
+    assert SubwordTokeniser(model).tokenise(line) == whole
+
+
 @pytest.mark.parametrize(
     ("language", "line", "tokens"),
     [
@@ -134,6 +178,7 @@ def test_the_subword_model_depends_on_the_text_alone_and_is_silent(capfd: pytest
     models = {train_subwords(iter(LINES * 20), 120) for _ in range(3)}
     assert len(models) == 1
     assert train_subwords([*LINES[1:], "autre"] * 20, 120) not in models
+    assert train_subwords((LINES * 20)[::-1], 120) in models
     SubwordTokeniser(models.pop()).tokenise("le chat \u6f22")
     assert capfd.readouterr() == ("", "")
 

@@ -38,13 +38,16 @@ def clean_line(text: str, counts: CleanCounts) -> str:
 
     Cleaning a cleaned line changes nothing.
     """
-    if not (text.isascii() and text.isprintable()):
+    if not text.isprintable():  # nothing that is replaced or removed here is printable
         text, spaces = _SPACES.subn(" ", text)
         shorter = _LONE_JOINER.sub("", _REMOVED.sub(_flag_only, text))
         counts.spaces += spaces
         counts.removed += len(text) - len(shorter)
-        text = unicodedata.normalize("NFC", shorter)
-    return " ".join(filter(None, text.split(" ")))
+        text = shorter
+    if not text.isascii():
+        text = unicodedata.normalize("NFC", text)
+    text = text.strip(" ")
+    return " ".join(filter(None, text.split(" "))) if "  " in text else text
 
 
 def clean_words(text: str) -> tuple[list[str], list[int]]:

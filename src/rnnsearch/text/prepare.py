@@ -8,6 +8,8 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import numpy as np
+
 from rnnsearch.config import DataSettings
 from rnnsearch.errors import UserError
 from rnnsearch.files import write_whole
@@ -15,7 +17,7 @@ from rnnsearch.text.clean import CleanCounts, clean_line
 from rnnsearch.text.corpus import read_pairs
 from rnnsearch.text.report import Report, SideReport
 from rnnsearch.text.side import Role, Side
-from rnnsearch.text.store import EncodedCorpus, EncodedCorpusWriter
+from rnnsearch.text.store import EncodedCorpus, EncodedCorpusWriter, Sentences
 from rnnsearch.text.tokenise import SubwordTokeniser, Tokeniser, open_tokeniser, train_subwords
 from rnnsearch.text.vocabulary import UNK_ID, Vocabulary, count_words, most_frequent
 from rnnsearch.text.working import OVERLAP, REPEAT, TRAIN, Pair, WorkingCopy
@@ -225,15 +227,11 @@ def _new_sides(work: WorkingCopy, settings: DataSettings, tokenisers: Tokenisers
             role,
             languages[side],
             tokenisers[side],
-            _vocabulary(_one_side(work, side), tokenisers[side], role, settings),
+            _vocabulary((tokens for tokens, _ in work.tokens(role)), tokenisers[side], role, settings),
         )
         for side, role in enumerate(_ROLES)
     )
     return source, target
-
-
-def _one_side(work: WorkingCopy, side: int) -> Iterator[list[str]]:
-    return (pair[side] for pair in work.tokens())
 
 
 def _vocabulary(lines: Iterator[list[str]], tokeniser: Tokeniser, role: Role, settings: DataSettings) -> Vocabulary:
@@ -247,14 +245,19 @@ def _vocabulary(lines: Iterator[list[str]], tokeniser: Tokeniser, role: Role, se
 
 def _encode(work: WorkingCopy, sides: Sides, writer: EncodedCorpusWriter, report: Report) -> None:
     told = report.source, report.target
-    for pair in work.tokens():
-        ids = [side.vocabulary.ids(tokens) for side, tokens in zip(sides, pair, strict=True)]
-        writer.append(ids[0], ids[1])
-        for side, numbers in zip(told, ids, strict=True):
-            side.tokens += len(numbers)
-            side.known += len(numbers) - numbers.count(UNK_ID)
+    for source, target in zip(*(_sentences(work, *both) for both in zip(sides, told, strict=True)), strict=True):
+        writer.extend(source, target)
     for side, codec in zip(told, sides, strict=True):
         side.vocabulary = len(codec.vocabulary)
+
+
+def _sentences(work: WorkingCopy, codec: Side, told: SideReport) -> Iterator[Sentences]:
+    """The ids of one side, some thousand lines at a time, counted in its report."""
+    for tokens, lengths in work.tokens(codec.role):
+        ids = np.array(codec.vocabulary.ids(tokens), dtype=np.int32)
+        told.tokens += len(ids)
+        told.known += int(np.count_nonzero(ids != UNK_ID))
+        yield ids, lengths
 
 
 def _describe(folder: Path, sides: Sides, dev_pairs: list[Pair], report: Report) -> None:

@@ -5,7 +5,6 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO
@@ -15,6 +14,9 @@ from numpy.typing import NDArray
 
 from rnnsearch.errors import UserError
 from rnnsearch.files import write_whole
+
+#: ids of many sentences in a row, and how many each sentence has [N]
+Sentences = tuple[NDArray[np.int32], NDArray[np.int32]]
 
 _SIDES = ("source", "target")
 _DESCRIPTION = "store.json"
@@ -36,17 +38,16 @@ class EncodedCorpusWriter:
         self._pairs = 0
         self._hash = hashlib.sha256()
 
-    def append(self, source_ids: Sequence[int], target_ids: Sequence[int]) -> None:
-        """Add a pair; neither side has a sentence end of its own."""
-        for side, ids in enumerate((source_ids, target_ids)):
-            data = np.asarray(ids, dtype="<i4").tobytes()
+    def extend(self, source: Sentences, target: Sentences) -> None:
+        """Add pairs, the same number on both sides; no sentence has an end of its own."""
+        for side, (ids, lengths) in enumerate((source, target)):
+            ends = self._totals[side] + np.cumsum(lengths, dtype=np.int64)
             self._totals[side] += len(ids)
-            length = np.int32(len(ids)).astype("<i4").tobytes()
-            self._ids[side].write(data)
-            self._ends[side].write(np.int64(self._totals[side]).astype("<i8").tobytes())
-            self._lengths[side].write(length)
-            self._hash.update(length + data)
-        self._pairs += 1
+            self._ids[side].write(ids.astype("<i4").tobytes())
+            self._ends[side].write(ends.astype("<i8").tobytes())
+            self._lengths[side].write(lengths.astype("<i4").tobytes())
+        self._hash.update(_interleaved(source, target).astype("<i4").tobytes())
+        self._pairs += len(source[1])
 
     def close(self) -> None:
         """Finish the files and move them to `folder`."""
@@ -125,6 +126,15 @@ class EncodedCorpus:
     def _side(self, side: int, index: int) -> NDArray[np.int32]:
         end = int(self._ends[side][index])
         return self._ids[side][end - int(self._lengths[side][index]) : end]
+
+
+def _interleaved(source: Sentences, target: Sentences) -> NDArray[np.int32]:
+    """Pair by pair: how many ids the source sentence has, those ids, the same of the target sentence."""
+    lengths = np.stack((source[1], target[1]), axis=1).ravel()
+    of_target = np.repeat(np.arange(len(lengths)) % 2 == 1, lengths)
+    ids = np.empty(len(of_target), dtype=np.int32)
+    ids[~of_target], ids[of_target] = source[0], target[0]
+    return np.insert(ids, np.cumsum(lengths) - lengths, lengths)
 
 
 def _create(path: Path) -> BinaryIO:

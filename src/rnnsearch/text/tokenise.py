@@ -5,6 +5,8 @@ import logging
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from itertools import chain, pairwise
 from typing import Any, Protocol
 
 from rnnsearch.errors import UserError
@@ -20,8 +22,12 @@ SUBWORDS_FILE = "subwords.model"
 TEXT_MARK = "\ufdd0"
 # the name of SentencePiece's own unknown piece
 _UNKNOWN_PIECE = "\ufdd1"
-#: characters in one line given to the subword trainer, which skips lines of more than 4,192 bytes
+#: characters in one word given to the subword trainer, which skips lines of more than 4,192 bytes
 _TRAINER_LINE = 1000
+#: words whose tokens a tokeniser remembers, about 20 MB: text repeats its words, and cutting one up is slow
+_REMEMBERED = 1 << 16
+#: mean length of the words of a line above which none is remembered: without spaces a word is a line, and seldom again
+_LONG_WORDS = 30
 
 
 class Tokeniser(Protocol):
@@ -70,6 +76,8 @@ class SpaceTokeniser:
         return {}
 
 
+#: what Moses writes for full stops while it works; in text it becomes full stops
+_RESERVED = "DOTMULTI"
 # What must not be cut apart: a base with its marks, emoji modifiers and joined emoji; a flag of two letters.
 _CLUSTER = re.compile(
     "[\U0001f1e6-\U0001f1ff]{2}"
@@ -92,6 +100,9 @@ class MosesTokeniser:
         self._language = re.split("[-_]", language.lower())[0]
         self._moses: Any = MosesTokenizer(self._language)
         self._unmoses: Any = MosesDetokenizer(self._language)
+        self._lower = frozenset(self._moses.IsLower)
+        self._plain = frozenset(self._moses.IsAlnum + "-")
+        self._alone = lru_cache(_REMEMBERED)(self._cut_alone)
 
     def tokenise(self, text: str) -> list[str]:
         """Moses tokens; every character of the text but its spaces is in exactly one, in order.
@@ -99,13 +110,45 @@ class MosesTokeniser:
         An apostrophe between letters is cut as the straight one is, and clusters of emoji and marks stay whole. Text
         in which Moses would change characters (it reserves a few words) is split at its spaces only.
         """
+        words = self._in_context(text)
+        cuts = list(map(self._alone if len(text) < _LONG_WORDS * len(words) else self._cut_alone, words))
+        return list(chain.from_iterable(cuts)) if all(cuts) else self._cut(text) or SpaceTokeniser().tokenise(text)
+
+    def _cut(self, text: str) -> list[str]:
+        """Moses tokens of the whole text, none where Moses would change characters."""
         straight = _APOSTROPHES.sub("'", text)
         tokens = self._moses.tokenize(straight, escape=False)
         if "".join(tokens) != straight.replace(" ", ""):
-            return [token for token in text.split(" ") if token]
+            return []
         if text.isascii():
             return list(tokens)
         return _glue_clusters(_respell(tokens, text.replace(" ", "")), text)
+
+    def _in_context(self, text: str) -> list[str]:
+        """The words of `text`; to one with a full stop is added what Moses looks at: how the next word begins."""
+        parts = text.split(". ")
+        words: list[str] = []
+        for part, following in pairwise(parts):
+            *before, last = part.split(" ")
+            words += [*before, f"{last}. {self._beginning(following[:1])}"]
+        return words + parts[-1].split(" ")
+
+    def _beginning(self, first: str) -> str:
+        """A word that begins as one with that `first` character does, as far as Moses cares."""
+        if first in self._lower:
+            return "a"
+        return "1" if first.isascii() and first.isdigit() else "A"
+
+    def _cut_alone(self, word: str) -> tuple[str, ...]:
+        """Tokens of one word (from `_in_context`), the same wherever it stands; none where that is not so."""
+        letters = word.removesuffix(",")
+        if letters and self._plain.issuperset(letters) and _RESERVED not in word:
+            return (letters, ",") if word.endswith(",") else (letters,)
+        word, _, beginning = word.partition(" ")
+        if len(word) > 1 and (word[0] in "'," or word[-1] == "'"):  # Moses looks at what stands beyond the space
+            return ()
+        tokens = self._cut(f"{word} {beginning}" if beginning else word)
+        return tuple(tokens[:-1] if beginning else tokens)
 
     def detokenise(self, tokens: Sequence[str]) -> str:
         """The line by Moses' rules; its characters but the spaces are those of the tokens."""
@@ -189,11 +232,17 @@ class SubwordTokeniser:
             self._pieces.LoadFromSerializedProto(model)
         except RuntimeError:
             raise ValueError("not a SentencePiece model") from None
+        self._word = lru_cache(_REMEMBERED)(self._cut_word)
 
     def tokenise(self, text: str) -> list[str]:
         """The pieces of a cleaned line; characters that the model does not know come as they are."""
-        pieces: list[str] = self._pieces.encode(text.replace(WORD_START, TEXT_MARK), out_type=str)
-        return pieces
+        words = text.replace(WORD_START, TEXT_MARK).split(" ")
+        cut = self._word if len(text) < _LONG_WORDS * len(words) else self._cut_word
+        return list(chain.from_iterable(map(cut, words)))
+
+    def _cut_word(self, word: str) -> tuple[str, ...]:
+        """The pieces of one word, the same in any line: no piece reaches over a space."""
+        return tuple(self._pieces.encode(word, out_type=str))
 
     def detokenise(self, tokens: Sequence[str]) -> str:
         """The pieces put together."""
@@ -209,16 +258,20 @@ class SubwordTokeniser:
 
 
 def train_subwords(lines: Iterable[str], vocabulary_size: int) -> bytes:
-    """A SentencePiece BPE model of at most `vocabulary_size` pieces, learnt from cleaned `lines` (held in memory).
+    """A SentencePiece BPE model of at most `vocabulary_size` pieces, learnt from cleaned `lines`.
 
+    Their distinct words are held in memory, and counted: BPE looks at words only, not at the order of the lines.
     Identity normalisation. A small text gives fewer pieces, with a warning. Every character is a piece unless they
     fill more than half of the vocabulary; then the rarest are left out, with a warning. Same lines, same model.
     Raises UserError where there is no text.
     """
-    chunks = [chunk for line in lines for chunk in _chunks(line.replace(WORD_START, TEXT_MARK))]
-    if not chunks:
+    words: Counter[str] = Counter()
+    for line in lines:
+        words.update(line.replace(WORD_START, TEXT_MARK).split(" "))
+    del words[""]
+    if not words:
         raise UserError("there is no text to learn subwords from")
-    model = _train(_without_rare_characters(chunks, vocabulary_size // 2), vocabulary_size)
+    model = _train(_without_rare_characters(words, vocabulary_size // 2), vocabulary_size)
     from sentencepiece import SentencePieceProcessor
 
     pieces = SentencePieceProcessor(model_proto=model).get_piece_size()
@@ -228,12 +281,13 @@ def train_subwords(lines: Iterable[str], vocabulary_size: int) -> bytes:
     return model
 
 
-def _train(lines: list[str], size: int) -> bytes:
+def _train(words: Counter[str], size: int) -> bytes:
     from sentencepiece import SentencePieceTrainer
 
     model = io.BytesIO()
     SentencePieceTrainer.Train(
-        sentence_iterator=iter(lines),
+        sentence_iterator=(f"{part}\t{count}" for word, count in words.items() for part in _parts(word)),
+        input_format="tsv",
         model_writer=model,
         model_type="bpe",
         vocab_size=size,
@@ -251,27 +305,24 @@ def _train(lines: list[str], size: int) -> bytes:
     return model.getvalue()
 
 
-def _chunks(line: str) -> Iterator[str]:
-    """`line` in pieces short enough for the trainer, cut at spaces where there are any; BPE sees words only."""
-    while len(line) > _TRAINER_LINE:
-        at = line.rfind(" ", 0, _TRAINER_LINE)
-        at = at if at > 0 else _TRAINER_LINE
-        yield line[:at]
-        line = line[at:].lstrip(" ")
-    if line:
-        yield line
+def _parts(word: str) -> Iterator[str]:
+    """`word` in pieces short enough for the trainer."""
+    return (word[at : at + _TRAINER_LINE] for at in range(0, len(word), _TRAINER_LINE))
 
 
-def _without_rare_characters(lines: list[str], room: int) -> list[str]:
-    """`lines` with spaces for all characters but the `room` most frequent; the same lines where all have room."""
+def _without_rare_characters(words: Counter[str], room: int) -> Counter[str]:
+    """`words` with spaces for all characters but the `room` most frequent; the same words where all have room."""
     counts: Counter[str] = Counter()
-    for line in lines:
-        counts.update(line)
-    del counts[" "]
+    for word, count in words.items():
+        for character in word:
+            counts[character] += count
     if len(counts) <= room:
-        return lines
+        return words
     ranked = sorted(counts, key=lambda character: (-counts[character], character))
     rare = "the text has %s different characters: only the %s most frequent are kept, the others are unknown"
     _log.warning(rare, f"{len(counts):,}", f"{room:,}")
     blank = str.maketrans(dict.fromkeys(ranked[room:], " "))
-    return [line.translate(blank) for line in lines]
+    kept: Counter[str] = Counter()
+    for word, count in words.items():
+        kept[word.translate(blank)] += count
+    return kept

@@ -1,5 +1,6 @@
 """Vocabularies: the most frequent words of one side, numbered from 2; 0 ends a sentence, 1 stands for the rest."""
 
+import heapq
 import json
 import logging
 from collections import Counter
@@ -89,8 +90,8 @@ def most_frequent(counts: Counter[str], size: int, side: str) -> Vocabulary:
     """
     if size < 3:
         raise UserError(f"a vocabulary of {size} leaves no room for words; ask for at least 3")
-    ranked = sorted(counts, key=lambda word: (-counts[word], word))
-    vocabulary = Vocabulary(ranked[: size - 2])
+    # a sorted list of all would take as much memory again as the counts
+    vocabulary = Vocabulary(heapq.nsmallest(size - 2, counts, key=lambda word: (-counts[word], word)))
     if len(vocabulary) < size:
         shrunk = "the %s vocabulary shrank from %s to %s: the text has no more words"
         _log.warning(shrunk, side, f"{size:,}", f"{len(vocabulary):,}")

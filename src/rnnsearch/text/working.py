@@ -2,18 +2,22 @@
 
 import shutil
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rnnsearch.text.duplicates import Hashes, open_hashes, pair_hash, repeats
+from rnnsearch.text.side import Role
 
 Pair = tuple[str, str]
 
 #: what becomes of a pair: it is trained on, repeats such a pair, is in the development set, or is held out to be one
 TRAIN, REPEAT, OVERLAP, HELD_OUT = range(4)
 _STEP = 1_000_000
+#: tokenised lines that are read at a time
+_LINES = 4096
 
 
 class WorkingCopy:
@@ -68,9 +72,12 @@ class WorkingCopy:
         """Keep tokenised pairs; tokens hold no spaces."""
         self._write("tokens", ((" ".join(source), " ".join(target)) for source, target in pairs))
 
-    def tokens(self) -> Iterator[tuple[list[str], list[str]]]:
-        """The tokenised pairs, in order."""
-        return ((source.split(" "), target.split(" ")) for source, target in self._read("tokens"))
+    def tokens(self, side: Role) -> Iterator[tuple[list[str], NDArray[np.int32]]]:
+        """The tokens of one side, some thousand lines at a time: all in a row, and how many each line has."""
+        with (self._folder / f"{side}.tokens").open(encoding="utf-8", newline="\n") as file:
+            while lines := list(islice(file, _LINES)):
+                lengths = np.array([line.count(" ") + 1 for line in lines], dtype=np.int32)
+                yield "".join(lines)[:-1].replace("\n", " ").split(" "), lengths
 
     def _exclude(self, excluded: Hashes) -> None:
         for start, part in self._parts():
