@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from rnnsearch.text import batches
-from rnnsearch.text.batches import AREA_PER_TOKEN, collate, cost, cost_batches, dearest, paper_batches
+from rnnsearch.text.batches import AREA_PER_TOKEN, collate, cost, cost_batches, paper_batches, survey
 from rnnsearch.text.vocabulary import EOS_ID
 
 
@@ -144,10 +144,12 @@ def test_the_shuffle_moves_every_pair_anywhere() -> None:
     assert 0.02 < neighbours < 0.06  # 2/50 by chance
 
 
-def test_the_dearest_batch_is_the_widest() -> None:
+def test_the_survey_counts_and_finds_the_dearest_batch() -> None:
     x, y = lengths(2000)
     x[77] = y[77] = 500
     found = list(cost_batches(x, y, 0, 0, 2400))
-    assert dearest(found, x, y).tolist() == [77]
-    assert cost(dearest(found, x, y), x, y) == 501 * 501 // AREA_PER_TOKEN
+    count, dearest = survey(iter(found), x, y)
+    assert count == len(found)
+    assert dearest.tolist() == [77]
+    assert cost(dearest, x, y) == 501 * 501 // AREA_PER_TOKEN
     assert cost(np.array([0, 1]), np.array([3, 5], np.int32), np.array([9, 2], np.int32)) == 2 * (6 + 10)

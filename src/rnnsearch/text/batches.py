@@ -11,7 +11,7 @@ from rnnsearch.text.vocabulary import EOS_ID
 Ids = NDArray[np.int64]
 
 #: pairs that are sorted together by `cost_batches`; a pool is what it holds in memory at a time
-COST_POOL = 20_000
+COST_POOL = 100_000
 #: B x T_x x T_y may be at most so many times the token limit: it binds where both sides are longer than about 50
 AREA_PER_TOKEN = 25
 #: Batches of a multiple of so many pairs: matrix products are fastest so, and fewer shapes of them occur.
@@ -79,7 +79,8 @@ def cost_batches(
     """
     for number, taken in enumerate(_pools(len(lengths_x), COST_POOL, seed, epoch)):
         x, y = lengths_x[taken] + 1, lengths_y[taken] + 1
-        order = np.lexsort((x, y))
+        # x rises and falls by turns: a batch that crosses from one y to the next meets like x on both sides.
+        order = np.lexsort((np.where(y % 2, x, -x), y))
         cuts = _cut(x[order].tolist(), y[order].tolist(), tokens)
         batches = np.split(taken[order], cuts)
         for index in np.random.default_rng((seed, epoch, number)).permutation(len(batches)):
@@ -92,9 +93,14 @@ def cost(indices: Ids, lengths_x: NDArray[np.int32], lengths_y: NDArray[np.int32
     return max(len(indices) * (x + y), len(indices) * x * y // AREA_PER_TOKEN)
 
 
-def dearest(batches: Iterable[Ids], lengths_x: NDArray[np.int32], lengths_y: NDArray[np.int32]) -> Ids:
-    """The batch of the highest cost (the first of them), to be tried before all others. Raises ValueError for none."""
-    return max(batches, key=lambda indices: cost(indices, lengths_x, lengths_y))
+def survey(batches: Iterable[Ids], lengths_x: NDArray[np.int32], lengths_y: NDArray[np.int32]) -> tuple[int, Ids]:
+    """How many batches there are, at least one, and the first of the highest cost, to be tried before all others."""
+    count, most, dearest = 0, -1, np.zeros(0, np.int64)
+    for indices in batches:
+        count += 1
+        if (found := cost(indices, lengths_x, lengths_y)) > most:
+            most, dearest = found, indices
+    return count, dearest
 
 
 def _cut(x: list[int], y: list[int], tokens: int) -> list[int]:

@@ -1,7 +1,6 @@
 """The training loop: updates, validations, checkpoints and limits, in an order that an interruption does not change."""
 
 import logging
-import math
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, replace
@@ -17,7 +16,7 @@ from rnnsearch.config import Settings
 from rnnsearch.errors import UserError
 from rnnsearch.evaluation.curve import draw_curve
 from rnnsearch.model import Loss, Model, parameter_count
-from rnnsearch.text.batches import collate, cost_batches, dearest, paper_batches
+from rnnsearch.text.batches import collate, cost_batches, paper_batches, survey
 from rnnsearch.training import Outcome
 from rnnsearch.training.checkpoint import load_checkpoint, save_checkpoint
 from rnnsearch.training.interrupt import Interrupt, Interrupted
@@ -84,7 +83,7 @@ class Trainer:
         self._started = self._saved = time.monotonic()
         self._restore() if run.record.ready else self._begin()
         # All batches of an epoch are never held at once: the corpus may be large.
-        self._size = sum(1 for _ in self._order())
+        self._size, self._dearest = survey(self._order(), *run.text.store.lengths)
         self._enter_epoch()
         self._before = (self._state.seconds, self._done())
         self._started = self._saved = time.monotonic()
@@ -210,22 +209,15 @@ class Trainer:
         return (loss.total if training.loss == "sum" else loss.total / loss.tokens), loss
 
     def _run_dearest(self) -> None:
-        """Run the batches that need most memory, without an update: too little of it shows now and not in an hour."""
+        """Run the batch that needs most memory, without an update: too little of it shows now and not in an hour."""
         lengths, random = self._run.text.store.lengths, self._random()
-
-        def shape(indices: NDArray[np.int64]) -> tuple[int, int, int]:
-            return len(indices), int(lengths[0][indices].max()) + 1, int(lengths[1][indices].max()) + 1
-
-        # The alignment model grows with B T_x T_y, all the rest with padded tokens.
-        largest = max(self._order(), key=lambda indices: math.prod(shape(indices)))
-        for indices in {shape(found): found for found in (largest, dearest(self._order(), *lengths))}.values():
-            rows, T_x, T_y = shape(indices)
-            told = f"{rows} pairs, {T_x} x {T_y} tokens"
-            logger.info("running the dearest batch first: %s", told)
-            try:
-                self._loss(indices)[0].backward()  # type: ignore[no-untyped-call]
-            except (RuntimeError, MemoryError) as error:
-                raise _out_of_memory(error, told, self._settings) from None
+        T_x, T_y = (int(side[self._dearest].max()) + 1 for side in lengths)
+        told = f"{len(self._dearest)} pairs, {T_x} x {T_y} tokens"
+        logger.info("running the dearest batch first: %s", told)
+        try:
+            self._loss(self._dearest)[0].backward()  # type: ignore[no-untyped-call]
+        except (RuntimeError, MemoryError) as error:
+            raise _out_of_memory(error, told, self._settings) from None
         self._optimiser.forget()
         self._set_random(random)
         if not self._run.record.ready:
