@@ -52,7 +52,7 @@ class Plan:
     rounds: int
     warm_up: float  # seconds of training that are not counted
     seconds: float  # seconds of training that are
-    learn: float  # minutes that each program trains the model it decodes with
+    learn: int  # target tokens that each program trains the model on that it decodes with
     sentences: int  # of the test set
     probe: int  # sentences on which the batch size is chosen
     beams: tuple[int, ...]
@@ -62,5 +62,7 @@ class Plan:
     many: int
 
 
-FULL = Plan("full", S, P, 3, 10, 20, 3, 1000, 200, (5, 12), (1, 8, 16, 32, 64, 128), 1_000_000, 100_000, 12_000_000)
-QUICK = Plan("quick", TINY, None, 1, 1, 2, 0.4, 20, 10, (2,), (1, 8), 5_000, 1_000, 5_000)
+FULL = Plan(
+    "full", S, P, 3, 10, 20, 500_000, 1000, 200, (5, 12), (1, 8, 16, 32, 64, 128), 1_000_000, 100_000, 12_000_000
+)
+QUICK = Plan("quick", TINY, None, 1, 1, 2, 50_000, 20, 10, (2,), (1, 8), 5_000, 1_000, 5_000)

@@ -58,19 +58,16 @@ def conditions(sizes: Sizes, text: Text) -> str:
 
 
 def learn(program: Program, plan: Plan, text: Text) -> Path:
-    """The folder of a model that a program trained for `plan.learn` minutes, made once. Raises Failed."""
+    """The folder of a model that a program trained on `plan.learn` target tokens, made once. Raises Failed."""
     folder = FOLDER / f"models-{plan.name}" / program.name
     if not (folder / "learnt").exists():
         shutil.rmtree(folder, ignore_errors=True)
-        print(f"{program.name} trains its model, {plan.learn:g} minutes", flush=True)
+        print(f"{program.name} trains its model on {plan.learn:,} target tokens", flush=True)
         training = program.training(text, plan.sizes, folder)
-        began = 0.0
 
         def enough() -> bool:
-            nonlocal began
-            if not began and training.log.exists() and program.progress(_read(training.log)):
-                began = time.monotonic()
-            return bool(began) and time.monotonic() - began > 60 * plan.learn
+            seen = program.progress(_read(training.log)) if training.log.exists() else []
+            return sum(tokens for tokens, _ in seen) >= plan.learn
 
         watch(training.command, stop=enough, log=training.log if training.printed else None)
         (folder / "learnt").write_text("", encoding="utf-8")
