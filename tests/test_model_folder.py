@@ -4,6 +4,7 @@ import dataclasses
 import json
 import pickletools
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 from rnnsearch.config import SearchSettings
-from rnnsearch.engine import open_engine
+from rnnsearch.engine import checked_weights, open_engine
 from rnnsearch.errors import UserError
 from rnnsearch.model_folder import ModelFolder, save_model, save_weights
 from rnnsearch.translator import Translator
@@ -34,12 +35,15 @@ def refused(action: Callable[[], object]) -> str:
 
 def test_format_1_is_read_and_translates_as_on_the_day_it_was_written() -> None:
     """Never edit this folder: models that users have kept look like it."""
-    with Translator.load(FORMAT_1, threads=1) as translator:
+    with Translator.load(FORMAT_1, threads=1, precision="float32") as translator:
         assert (translator.folder.source.language, translator.folder.target.language) == ("en", "fr")
         assert translator.translate("There was a musician behind their tower.").text == "Il yours."
         found = translator.align("Last year, we swam.", "L'année dernière, nous avons nagé.")
     assert found.log_p == pytest.approx(-38.44297, abs=1e-3)
     assert found.alignment[0] == pytest.approx([0.046, 0.278, 0.280, 0.396], abs=1e-3)
+    with Translator.load(FORMAT_1, threads=1) as translator:  # int8 where the processor is made for it
+        found = translator.align("Last year, we swam.", "L'année dernière, nous avons nagé.")
+    assert found.log_p == pytest.approx(-38.44297, rel=1e-2)
 
 
 def test_a_folder_is_written_and_read_again(tmp_path: Path) -> None:
@@ -155,3 +159,34 @@ def test_a_model_without_alignment_says_so() -> None:
     folder.require_alignment()
     plain = dataclasses.replace(folder, model=folder.model.model_copy(update={"architecture": "rnnencdec"}))
     assert "no alignment to show" in refused(plain.require_alignment)
+
+
+@pytest.mark.parametrize(
+    ("array", "told"),
+    [
+        (np.full((12, 4), np.nan, np.float32), "holds what is no number"),
+        (np.full((12, 4), -np.inf, np.float32), "holds what is no number"),
+        (np.zeros((12, 4), np.float16), "is of type float16 and not float32"),
+        (np.zeros((12, 3), np.float32), "is [12, 3] and not [12, 4]"),
+    ],
+)
+def test_weights_that_cannot_be_are_refused_by_name(array: np.ndarray, told: str) -> None:
+    class Folder:
+        path = FORMAT_1
+
+        def weights(self) -> dict[str, np.ndarray]:
+            return {"E_x": array, "b_y": np.zeros(3, np.float32)}
+
+    refusal = refused(lambda: checked_weights(Folder(), {"E_x": (12, 4), "b_y": (3,)}))  # type: ignore[arg-type]
+    assert refusal.endswith(f"E_x {told}")
+
+
+def test_an_unknown_precision_is_refused() -> None:
+    told = refused(lambda: open_engine(ModelFolder.open(FORMAT_1), precision="bf16"))  # type: ignore[arg-type]
+    assert told == "precision must be one of auto, float32, int8, not 'bf16'"
+
+
+def test_a_missing_onnx_runtime_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    monkeypatch.delitem(sys.modules, "rnnsearch.engine.onnx_engine", raising=False)
+    assert "pip install onnxruntime" in refused(lambda: open_engine(ModelFolder.open(FORMAT_1)))

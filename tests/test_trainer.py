@@ -212,7 +212,8 @@ def test_too_little_memory_shows_before_the_first_update(tmp_path, files, monkey
         raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 99 bytes")
 
     monkeypatch.setattr(Trainer, "_loss", lack)
-    with caplog.at_level(logging.INFO, "rnnsearch"), pytest.raises(UserError, match=r"\d+ pairs, \d+ x \d+ tokens; .* --batch-tokens"):
+    wanted = r"\d+ pairs, \d+ x \d+ tokens; .* --batch-tokens"
+    with caplog.at_level(logging.INFO, "rnnsearch"), pytest.raises(UserError, match=wanted):
         train(settings(), files["train"], tmp_path / "m", dev=files["dev"])
     assert "running the dearest batch first: " in caplog.text
     monkeypatch.undo()

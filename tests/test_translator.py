@@ -395,6 +395,13 @@ def test_close_closes_the_engine():
         translator.translate("a")
         translator.close()
     assert engine.closed
+    for use in (
+        lambda: translator.translate("a"),
+        lambda: list(translator.translate(["a"])),
+        lambda: translator.align("a", "b"),
+    ):
+        with pytest.raises(UserError, match="is closed; load it again"):
+            use()
 
 
 def test_a_result_draws_itself_in_a_notebook():

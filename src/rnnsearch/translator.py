@@ -192,8 +192,8 @@ class Translator:
         self.folder = folder
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="rnnsearch")
         self._text = threading.Lock()  # held by who reads or writes: tokenisers are not made for several threads
-        self._engine = self._work(make_engine)
         self._closed = False
+        self._engine = self._work(make_engine)
 
     @classmethod
     def load(
@@ -234,8 +234,8 @@ class Translator:
     def close(self) -> None:
         """End the threads and give the model's memory back; not needed at the end of a program."""
         if not self._closed:
-            self._closed = True
             self._work(self._engine.close)
+            self._closed = True
             self._pool.shutdown()
 
     def __enter__(self) -> Self:
@@ -245,9 +245,14 @@ class Translator:
         self.close()
 
     def _work(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-        future = self._pool.submit(function, *args, **kwargs)
+        future = self._submit(function, *args, **kwargs)
         _wait([future])
         return future.result()
+
+    def _submit(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> Future[R]:
+        if self._closed:
+            raise UserError(f"the translator of {self.folder.path} is closed; load it again")
+        return self._pool.submit(function, *args, **kwargs)
 
     def _stream(self, lines: Iterable[str], plan: _Plan) -> Iterator[Translation]:
         left, first = iter(lines), 1
@@ -264,7 +269,7 @@ class Translator:
                 self._work(chunk.all, sources, first, self.folder.source)
             else:
                 batches = self._work(chunk.read, sources, first, self.folder.source)
-                searches = [self._pool.submit(chunk.search, batch) for batch in batches]
+                searches = [self._submit(chunk.search, batch) for batch in batches]
                 _wait(searches)
                 for search_of_batch in searches:
                     search_of_batch.result()

@@ -1,7 +1,7 @@
 """Engines: who answers the questions that search asks of a model. Each is numpy in, numpy out."""
 
 from collections.abc import Mapping
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,10 +62,18 @@ def open_engine(
     threads: PyTorch's own; ONNX Runtime works in the thread that calls. Raises UserError where PyTorch is missing or
     the device is not there.
     """
+    if precision not in get_args(Precision):
+        raise UserError(f"precision must be one of {', '.join(get_args(Precision))}, not {precision!r}")
     if device == "cpu":
-        from rnnsearch.engine.onnx_engine import OnnxEngine
-
+        try:
+            from rnnsearch.engine.onnx_engine import OnnxEngine
+        except ModuleNotFoundError as error:
+            if error.name != "onnxruntime":
+                raise
+            raise UserError("translating needs ONNX Runtime, which is missing: pip install onnxruntime") from None
         return OnnxEngine.open(folder, precision)
+    if not device.startswith(("cuda", "mps")):
+        raise UserError(f"there is no device {device!r} to translate on; name cpu, cuda or cuda:1")
     if precision == "int8":
         raise UserError(f"int8 is for the processor only: leave out the device {device!r}, or ask for float32")
     try:
@@ -84,11 +92,14 @@ def checked_weights(folder: ModelFolder, wanted: Mapping[str, tuple[int, ...]]) 
     weights = folder.weights()
     wrong = [f"{name} is missing" for name in wanted.keys() - weights.keys()]
     wrong += [f"{name} is unknown" for name in weights.keys() - wanted.keys()]
-    wrong += [
-        f"{name} is {list(weights[name].shape)} and not {list(shape)}"
-        for name, shape in wanted.items()
-        if name in weights and tuple(weights[name].shape) != shape
-    ]
+    for name, array in weights.items():
+        shape = wanted.get(name, array.shape)
+        if array.shape != shape:
+            wrong.append(f"{name} is {list(array.shape)} and not {list(shape)}")
+        elif array.dtype != np.float32:
+            wrong.append(f"{name} is of type {array.dtype} and not float32")
+        elif not np.isfinite(array).all():
+            wrong.append(f"{name} holds what is no number")
     if wrong:
         raise UserError(f"the weights in {folder.path} do not fit its config.json: {'; '.join(sorted(wrong))}")
     return weights
