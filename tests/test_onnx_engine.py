@@ -9,7 +9,7 @@ import pytest
 from rnnsearch.config import ModelSettings, SearchSettings
 from rnnsearch.engine import onnx_engine, open_engine
 from rnnsearch.engine.graph import INLINE, Graph
-from rnnsearch.engine.network import FILLED_AT_ONCE, WordTable, linear
+from rnnsearch.engine.network import FILLED_AT_ONCE, WordTable, linear, words_added
 from rnnsearch.engine.onnx_engine import OnnxEngine
 from rnnsearch.errors import UserError
 from rnnsearch.model_folder import ModelFolder, save_model
@@ -167,7 +167,9 @@ def test_weights_that_do_not_fit_are_named(tmp_path):
 def test_the_table_holds_what_a_word_adds():
     _, weights = model_of({"decoder_order": "printed", "embedding_bias": True})
     settings = ModelSettings(embedding_size=12, hidden_size=20, attention_size=11, maxout_size=9, embedding_bias=True)
-    table, words = WordTable(settings, weights), np.array([3, 149, 3, 150])
+    added = onnx_engine._Session(words_added(weights))
+    table = WordTable(settings, weights, lambda Ey: added.run({"Ey": Ey}, ["rows"])["rows"])
+    words = np.array([3, 149, 3, 150])
     table.prepare(words)
     Ey = weights["E_y"][[3, 149]] + weights["b_Ey"]
     np.testing.assert_allclose(table.rows[[3, 149], 20:40], Ey @ weights["decoder.W_z"].T, atol=1e-5)

@@ -6,7 +6,7 @@ weighs the products: C c_i = sum_j alpha_ij (C h_j); the best words are sought i
 """
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,17 +52,13 @@ class WordTable:
     The row after the last word is that of no word: E y is zero, and in the authors' order the state stays s_0.
     """
 
-    def __init__(self, settings: ModelSettings, weights: Weights) -> None:
-        self._E, self._b = weights["E_y"], weights.get("b_Ey")
-        V_o, b_o = halves(weights["output.V_o"]), halves(weights["output.b_o"])
-        parts = [weights[f"decoder.{name}"] for name in ("W", "W_z", "W_r")]
-        self._P = np.ascontiguousarray(np.concatenate([*parts, V_o]).T)
+    def __init__(self, settings: ModelSettings, weights: Weights, added: Callable[[Floats], Floats]) -> None:
+        """`added`: runs the graph of `words_added`; numpy's own product would start threads, which then wait busily."""
+        self._E, self._b, self._added = weights["E_y"], weights.get("b_Ey"), added
         n, K = settings.hidden_size, len(self._E)
-        self._bias = np.zeros(self._P.shape[1], np.float32)
-        self._bias[:n], self._bias[3 * n :] = weights["decoder.b"], b_o
         # Memory that nothing was written to takes no room.
-        self.rows = np.empty((K + 1, self._P.shape[1]), np.float32)
-        self.rows[K] = self._bias
+        self.rows = np.empty((K + 1, 3 * n + 2 * settings.maxout_size), np.float32)
+        self.rows[K] = added(np.zeros_like(self._E[:1]))
         if settings.decoder_order == "authors":
             self.rows[K, n : 2 * n] = SHUT
         self._missing = np.ones(K + 1, bool)
@@ -79,8 +75,18 @@ class WordTable:
     def _fill(self, start: int) -> None:
         some = slice(start, min(start + FILLED_AT_ONCE, len(self._E)))
         Ey = self._E[some] if self._b is None else self._E[some] + self._b
-        self.rows[some] = Ey @ self._P + self._bias
+        self.rows[some] = self._added(Ey)
         self._missing[some] = False
+
+
+def words_added(weights: Weights) -> Graph:
+    """Ey [words, m] -> rows of the `WordTable`."""
+    g, n = Graph(), len(weights["decoder.b"])
+    P = np.concatenate([*(weights[f"decoder.{name}"] for name in ("W", "W_z", "W_r")), halves(weights["output.V_o"])])
+    bias = np.concatenate([weights["decoder.b"], np.zeros(2 * n, np.float32), halves(weights["output.b_o"])])
+    product = linear(g, g.input("Ey", "float32", ["words", P.shape[1]]), P, int8=False)
+    g.output(g.node("Add", product, g.constant(bias)), "rows", "float32", ["words", len(P)])
+    return g
 
 
 def encoder(settings: ModelSettings, weights: Weights, *, int8: bool) -> Graph:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from rnnsearch.config import ModelSettings
 from rnnsearch.engine import Ids, Mask, Precision, Scores, checked_weights, fill
 from rnnsearch.engine.graph import Graph
-from rnnsearch.engine.network import BLOCK, Weights, WordTable, encoder, largest_product, shapes, step
+from rnnsearch.engine.network import BLOCK, Weights, WordTable, encoder, largest_product, shapes, step, words_added
 from rnnsearch.model_folder import ModelFolder
 
 #: Words given out beyond the beam, because so many may be banned: the sentence end and the unknown word.
@@ -50,7 +50,8 @@ class OnnxEngine:
 
     def __init__(self, settings: ModelSettings, weights: Weights, *, int8: bool) -> None:
         self._size = len(weights["E_y"])
-        self._table = WordTable(settings, weights)
+        added = _Session(words_added(weights))
+        self._table = WordTable(settings, weights, lambda Ey: added.run({"Ey": Ey}, ["rows"])["rows"])
         self._encoder = _Session(encoder(settings, weights, int8=int8))
         self._step = _Session(step(settings, weights, int8=int8))
 
