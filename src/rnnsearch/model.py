@@ -100,9 +100,11 @@ class Model(nn.Module):
         s, c = self._recursion(before if printed else Ey, s_0, h, x_mask)
         asked = s[:, 1:] if printed else s[:, :-1]
         output = Output(**self.output)
-        t = self.equations.readout(output, asked, before, c)[y_mask]
-        total, nll = self.equations.loss(output, kernels.drop(t, dropout, kind), y[y_mask], label_smoothing)
-        return Loss(total, nll, t.shape[0])
+        real = y_mask.flatten().nonzero().squeeze(1)
+        t = self.equations.readout(output, asked, before, c).flatten(0, 1).index_select(0, real)
+        words = y.flatten().index_select(0, real)
+        total, nll = self.equations.loss(output, kernels.drop(t, dropout, kind), words, label_smoothing)
+        return Loss(total, nll, len(real))
 
     def encode(self, x: Tensor, x_mask: Tensor) -> Memory:
         """The annotations of B sentences, x [B, T_x], and what else a sentence needs only once."""

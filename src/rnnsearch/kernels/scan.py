@@ -43,30 +43,32 @@ class _GatedScan(Function):
         mask, U_zr, U, S, ZR, St, V = ctx.saved_tensors
         D, T, B, n = St.shape
         dX = V.new_empty(D, T, B, 3 * n)
+        to_z, to_r, to_tilde, to_s = _slopes(S[:, :-1], ZR, St)
+        to_z, to_tilde, to_s = to_z.mul_(mask), to_tilde.mul_(mask), to_s.sub_(1).mul_(mask).add_(1)
         ds = dS[:, T].clone()
         for i in reversed(range(T)):
-            s, z, r, dx = S[:, i], ZR[:, i, :, :n], ZR[:, i, :, n:], dX[:, i]
-            kept = ds * mask[:, i]
-            dz_out = kept * z
-            _proposal_backward(dz_out, St[:, i], dx[..., 2 * n :])
-            drs = torch.bmm(dx[..., 2 * n :], U).to(s.dtype)
-            _gates_backward(kept, drs, s, St[:, i], z, r, dx)
-            ds = ds.sub_(dz_out).addcmul_(drs, r).add_(torch.bmm(dx[..., : 2 * n], U_zr)).add_(dS[:, i])
+            dx = dX[:, i]
+            torch.mul(ds, to_tilde[:, i], out=dx[..., 2 * n :])
+            drs = torch.bmm(dx[..., 2 * n :], U).to(ds.dtype)
+            torch.mul(ds, to_z[:, i], out=dx[..., :n])
+            torch.mul(drs, to_r[:, i], out=dx[..., n : 2 * n])
+            ds.mul_(to_s[:, i]).addcmul_(drs, ZR[:, i, :, n:]).add_(torch.bmm(dx[..., : 2 * n], U_zr)).add_(dS[:, i])
         dU_zr = torch.bmm(dX[..., : 2 * n].flatten(1, 2).mT, V[..., :n].flatten(1, 2))
         dU = torch.bmm(dX[..., 2 * n :].flatten(1, 2).mT, V[..., n:].flatten(1, 2))
         return dX, None, ds, dU_zr, dU
 
 
-def _proposal_backward(dz_out: Tensor, s_tilde: Tensor, d_tilde: Tensor) -> None:
-    """Fill d_tilde, the gradient at the input of s~ = tanh(.), from dz_out = z ds."""
-    torch.addcmul(dz_out, dz_out * s_tilde, s_tilde, value=-1, out=d_tilde)
+def _slopes(s: Tensor, zr: Tensor, s_tilde: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """What the unit's backward pass multiplies by, for all steps at once, from the states before each step.
 
-
-def _gates_backward(ds: Tensor, drs: Tensor, s: Tensor, s_tilde: Tensor, z: Tensor, r: Tensor, dx: Tensor) -> None:
-    """Fill the first 2n columns of dx, the gradients at the inputs of z and of r."""
-    n = s.shape[-1]
-    torch.mul(ds * (s_tilde - s), torch.addcmul(z, z, z, value=-1), out=dx[..., :n])
-    torch.mul(drs * s, torch.addcmul(r, r, r, value=-1), out=dx[..., n : 2 * n])
+    With ds the gradient at the new state and drs that at r s: ds to_z, drs to_r and ds to_tilde are the gradients at
+    the inputs of z, r and s~, and ds to_s is what reaches the old state directly.
+    """
+    z, r = zr.chunk(2, dim=-1)
+    to_z = torch.addcmul(z, z, z, value=-1).mul_(s_tilde - s)
+    to_r = torch.addcmul(r, r, r, value=-1).mul_(s)
+    to_tilde = torch.addcmul(z, z * s_tilde, s_tilde, value=-1)
+    return to_z, to_r, to_tilde, 1 - z
 
 
 class _SearchScan(Function):
@@ -110,16 +112,17 @@ class _SearchScan(Function):
         dY, dc, dQ = V.new_empty(T, B, 3 * n), V.new_empty(T, B, width), V.new_empty(*Q.shape)
         a_h, W_2, v_2 = _doubled(U_a_h, W_a, v_a)
         da_h, dv, hidden, hT = torch.zeros_like(a_h), torch.zeros_like(v_2), torch.empty_like(a_h), h.transpose(1, 2)
+        to_z, to_r, to_tilde, to_s = _slopes(S[:-1], ZR, St)
         ds = dS[T].clone()
         for i in reversed(range(T)):
-            s, z, r = S[i], ZR[i, :, :n], ZR[i, :, n:]
-            dz_out = ds * z
-            _proposal_backward(dz_out, St[i], dY[i, :, 2 * n :])
-            of_proposal = torch.mm(dY[i, :, 2 * n :], CU).to(s.dtype)
+            dy = dY[i]
+            torch.mul(ds, to_tilde[i], out=dy[:, 2 * n :])
+            of_proposal = torch.mm(dy[:, 2 * n :], CU).to(ds.dtype)
             drs = of_proposal[:, width:]
-            _gates_backward(ds, drs, s, St[i], z, r, dY[i])
-            of_gates = torch.mm(dY[i, :, : 2 * n], UC_zr).to(s.dtype)
-            ds = ds.sub_(dz_out).addcmul_(drs, r).add_(of_gates[:, :n]).add_(dS[i])
+            torch.mul(ds, to_z[i], out=dy[:, :n])
+            torch.mul(drs, to_r[i], out=dy[:, n : 2 * n])
+            of_gates = torch.mm(dy[:, : 2 * n], UC_zr).to(ds.dtype)
+            ds.mul_(to_s[i]).addcmul_(drs, ZR[i, :, n:]).add_(of_gates[:, :n]).add_(dS[i])
             dc[i] = of_proposal[:, :width].add_(of_gates[:, n:]).add_(dc_out[i])
             dalpha = dalpha_out[i] + torch.bmm(dc[i].unsqueeze(1), hT).squeeze(1)
             de = alpha[i] * (dalpha - (alpha[i] * dalpha).sum(1, keepdim=True))
@@ -167,7 +170,7 @@ def search_recursion(
     """Twin of paper.search_recursion."""
     assert unit.C is not None and unit.C_z is not None and unit.C_r is not None
     h = h.contiguous()  # the products of every step would copy it
-    UC_zr = torch.cat([torch.cat([unit.U_z, unit.U_r]), torch.cat([unit.C_z, unit.C_r])], dim=1)
+    U, U_z, U_r, C, C_z, C_r = _low([unit.U, unit.U_z, unit.U_r, unit.C, unit.C_z, unit.C_r], h.dtype)
     S, c, alpha = _SearchScan.apply(  # type: ignore[no-untyped-call]
         _inputs([unit], Ey.transpose(0, 1).unsqueeze(0)).squeeze(0),
         s_0,
@@ -176,8 +179,8 @@ def search_recursion(
         mask,
         attention.W_a.to(h.dtype),
         attention.v_a,
-        UC_zr.to(h.dtype),
-        torch.cat([unit.C, unit.U], dim=1).to(h.dtype),
+        torch.cat([torch.cat([U_z, C_z], dim=1), torch.cat([U_r, C_r], dim=1)]),
+        torch.cat([C, U], dim=1),
     )
     return S.transpose(0, 1), c.transpose(0, 1), alpha.transpose(0, 1)
 
@@ -185,7 +188,7 @@ def search_recursion(
 def fixed_recursion(unit: Unit, Ey: Tensor, s_0: Tensor, c: Tensor) -> Tensor:
     """Twin of paper.fixed_recursion."""
     assert unit.C is not None and unit.C_z is not None and unit.C_r is not None
-    C = torch.cat([unit.C_z, unit.C_r, unit.C]).to(c.dtype)
+    C = torch.cat(_low([unit.C_z, unit.C_r, unit.C], c.dtype))
     X = _inputs([unit], Ey.transpose(0, 1).unsqueeze(0)) + linear(c, C)
     mask = s_0.new_ones(()).expand(*X.shape[:2], 1, 1)
     return _scan(X, mask, s_0.unsqueeze(0), [unit]).squeeze(0).transpose(0, 1)
@@ -203,18 +206,24 @@ def _scan_directions(Ex: Tensor, mask: Tensor, directions: list[tuple[Unit, bool
 
 
 def _scan(X: Tensor, mask: Tensor, s_0: Tensor, units: list[Unit]) -> Tensor:
-    U_zr = torch.stack([torch.cat([p.U_z, p.U_r]) for p in units]).to(X.dtype)
-    U = torch.stack([p.U for p in units]).to(X.dtype)
+    D, n = len(units), s_0.shape[-1]
+    U_zr = torch.cat(_low([U for p in units for U in (p.U_z, p.U_r)], X.dtype)).view(D, 2 * n, n)
+    U = torch.cat(_low([p.U for p in units], X.dtype)).view(D, n, n)
     S: Tensor = _GatedScan.apply(X, mask, s_0, U_zr, U)  # type: ignore[no-untyped-call]
     return S
 
 
 def _inputs(units: list[Unit], x: Tensor) -> Tensor:
     """What D units see of x [D, T, B, m], for all steps at once: [D, T, B, 3n] in the order z, r, proposal."""
-    W = torch.stack([torch.cat([p.W_z, p.W_r, p.W]) for p in units])
+    W = torch.cat(_low([W for p in units for W in (p.W_z, p.W_r, p.W)], x.dtype)).view(len(units), -1, x.shape[-1])
     b = torch.stack([torch.cat([torch.zeros_like(p.b), torch.zeros_like(p.b), p.b]) for p in units])
-    X = torch.baddbmm(b.unsqueeze(1).to(x.dtype), x.flatten(1, 2), W.to(x.dtype).mT)
+    X = torch.baddbmm(b.unsqueeze(1).to(x.dtype), x.flatten(1, 2), W.mT)
     return X.view(*x.shape[:3], -1)
+
+
+def _low(weights: list[Tensor], kind: torch.dtype) -> list[Tensor]:
+    """Weights in the type of the products; before they are joined, so that joining copies half as much."""
+    return [weight.to(kind) for weight in weights]
 
 
 def _turn(x: Tensor, backward: bool) -> Tensor:
