@@ -4,7 +4,7 @@ import statistics
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.ours import Ours, has_flag
+from benchmarks.ours import Ours
 from benchmarks.programs import Program
 from benchmarks.results import Results
 from benchmarks.setting import FOLDER, Plan
@@ -18,9 +18,8 @@ PACE = "sentences a second"
 
 def run(plan: Plan, results: Results, text: Text, peers: Sequence[Program]) -> None:
     """The first beam in rounds, also one sentence at a time; others once, with the batch size that was best."""
-    float32 = [Ours("float32")] if has_flag("translate", "--precision") else []
     rivals: list[tuple[Program, Path]] = []
-    for program in (Ours(), *float32, *peers):
+    for program in (Ours(), Ours("float32"), *peers):
         if program.name in results.failed:
             continue
         try:

@@ -1,21 +1,12 @@
 """rnnsearch as its users run it."""
 
 import json
-import subprocess
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
 
 from benchmarks.programs import Command, Stretch, Training
 from benchmarks.setting import RNNSEARCH, Sizes
 from benchmarks.text import Text
-
-
-@cache
-def has_flag(command: str, flag: str) -> bool:
-    """Whether a command of rnnsearch knows a flag."""
-    told = subprocess.run([*RNNSEARCH, command, "--help"], capture_output=True, encoding="utf-8", check=True)
-    return flag in told.stdout
 
 
 class Ours:
@@ -46,7 +37,7 @@ class Ours:
             "--dev", few / "dev.en", few / "dev.fr", "--model", folder / "model", "--overwrite",
             "--validate-every", "1000000", *sizes.flags(),
         ]  # fmt: skip
-        if self.precision and has_flag("train", "--precision"):
+        if self.precision:
             command += ["--precision", self.precision]
         return Training(command, folder / "model.run" / "metrics.jsonl")
 
@@ -71,7 +62,7 @@ class Ours:
             *RNNSEARCH, "translate", "--model", folder / "model.run" / "last",
             "--beam-size", str(beam), "--batch-size", str(batch),
         ]  # fmt: skip
-        if self.precision and has_flag("translate", "--precision"):
+        if self.precision:
             command += ["--precision", self.precision]
         return command
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.ours import Ours, has_flag
+from benchmarks.ours import Ours
 from benchmarks.products import products
 from benchmarks.programs import Command, Program, Stretch, Training, measured, speed
 from benchmarks.results import OURS, Results
@@ -28,7 +28,7 @@ PATIENCE = 180
 def run(plan: Plan, results: Results, text: Text, peers: Sequence[Program]) -> None:
     """Rounds of all programs with sizes S, then ours alone with the paper's."""
     about = conditions(plan.sizes, text)
-    rivals: list[Program] = [Ours(), *([Ours("float32")] if has_flag("train", "--precision") else []), *peers]
+    rivals: list[Program] = [Ours(), Ours("float32"), *peers]
     for number in range(1, plan.rounds + 1):
         for program in rivals:
             if program.name not in results.failed and not results.has("training", about, program.name, number):
