@@ -25,17 +25,17 @@ class _SoftmaxLoss(Function):
 
         Products are made in the type of t; the softmax, its sums and the gradients of W and b in that of W.
         """
-        N, K, low, low_b = t.shape[0], W.shape[0], W.to(t.dtype), b.to(t.dtype)
+        N, K, low = t.shape[0], W.shape[0], W.to(t.dtype)
         learn = any(ctx.needs_input_grad[:3])
         dt, dW, db = (W.new_empty(t.shape), torch.zeros_like(W), torch.zeros_like(b)) if learn else (t, W, b)
         nll, log_Zs = W.new_zeros(()), W.new_zeros(())
         chunk = t.new_empty(min(N, max(1, CHUNK // K)), K)
         for part, gold, dt_part in zip(*(torch.split(x, len(chunk)) for x in (t, y, dt)), strict=True):
-            a = torch.addmm(low_b, part, low.T, out=chunk[: len(part)])
+            a = torch.mm(part, low.T, out=chunk[: len(part)])
             for piece, words in zip(*(torch.split(x, max(1, PIECE // K)) for x in (a, gold.unsqueeze(1))), strict=True):
-                p, log_p = _softmax(piece.to(W.dtype), words)
+                p, log_p, log_Z = _softmax(piece.to(W.dtype).add_(b), words)
                 nll -= log_p.sum()
-                log_Zs += (piece.gather(1, words) - log_p).sum()
+                log_Zs += log_Z.sum()
                 if learn:
                     # d loss / d a = p - (1 - epsilon) at the true word - epsilon / K; the last is left to the end
                     p.scatter_add_(1, words, p.new_full(words.shape, label_smoothing - 1))
@@ -65,11 +65,11 @@ class _SoftmaxLoss(Function):
         return dt * dtotal.to(dt.dtype), dW * dtotal, db * dtotal, None, None
 
 
-def _softmax(a: Tensor, words: Tensor) -> tuple[Tensor, Tensor]:
-    """softmax(a) over the columns [N, K], and log p of the `words` [N, 1]."""
+def _softmax(a: Tensor, words: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """softmax(a) over the columns [N, K], log p of the `words` [N, 1] and log Z [N, 1]."""
     p = torch.softmax(a, 1)
-    # log Z by way of the largest p, which is never 0.
-    return p, a.gather(1, words) - a.amax(1, keepdim=True) + p.amax(1, keepdim=True).log_()
+    log_Z = a.amax(1, keepdim=True) - p.amax(1, keepdim=True).log_()  # by way of the largest p, which is never 0
+    return p, a.gather(1, words) - log_Z, log_Z
 
 
 def loss(p: Output, t: Tensor, y: Tensor, label_smoothing: float = 0.0) -> tuple[Tensor, Tensor]:

@@ -3,9 +3,11 @@
 Products are made in the type of the words handed in (Ex, Ey), which may be bfloat16; states, sums and the softmax
 stay in the type of the weights. Inside, tensors are time-major. Each backward stands under its forward; weight
 gradients are one product over all steps. The hidden layer of the alignment model, B x T_x x n' at every step, is
-computed again in the backward pass instead of kept, so that memory does not grow with T_x x T_y x n'.
+computed again in the backward pass instead of kept, so that memory does not grow with T_x x T_y x n'. It is gone
+over element by element only: a product deals rows to the cores in another way, and fetching them costs more.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -27,13 +29,19 @@ class _GatedScan(Function):
         S, ZR, St = s_0.new_empty(D, T + 1, B, n), s_0.new_empty(D, T, B, 2 * n), s_0.new_empty(D, T, B, n)
         V = X.new_empty(D, T, B, 2 * n)  # what the matrices see: s, then r s
         S[:, 0] = s_0
-        for i in range(T):
-            s, zr, s_tilde, seen, rs = S[:, i], ZR[:, i], St[:, i], V[:, i, :, :n], V[:, i, :, n:]
+        U_zr_T, U_T = U_zr.mT, U.mT
+        for (s, s_next, m), (x_zr, x), (zr, z, r, s_tilde), (seen, rs) in zip(
+            _steps(1, S[:, :-1], S[:, 1:], mask),
+            _steps(1, *torch.split(X, [2 * n, n], dim=-1)),
+            _steps(1, ZR, *ZR.chunk(2, -1), St),
+            _steps(1, *V.chunk(2, -1)),
+            strict=True,
+        ):
             seen.copy_(s)
-            zr.copy_(torch.baddbmm(X[:, i, :, : 2 * n], seen, U_zr.mT)).sigmoid_()
-            torch.mul(zr[..., n:], s, out=rs)
-            s_tilde.copy_(torch.baddbmm(X[:, i, :, 2 * n :], rs, U.mT)).tanh_()
-            torch.lerp(s, s_tilde, zr[..., :n] * mask[:, i], out=S[:, i + 1])
+            zr.copy_(torch.baddbmm(x_zr, seen, U_zr_T)).sigmoid_()
+            torch.mul(r, s, out=rs)
+            s_tilde.copy_(torch.baddbmm(x, rs, U_T)).tanh_()
+            torch.lerp(s, s_tilde, z * m, out=s_next)
         ctx.save_for_backward(mask, U_zr, U, S, ZR, St, V)
         return S
 
@@ -46,16 +54,28 @@ class _GatedScan(Function):
         to_z, to_r, to_tilde, to_s = _slopes(S[:, :-1], ZR, St)
         to_z, to_tilde, to_s = to_z.mul_(mask), to_tilde.mul_(mask), to_s.sub_(1).mul_(mask).add_(1)
         ds = dS[:, T].clone()
-        for i in reversed(range(T)):
-            dx = dX[:, i]
-            torch.mul(ds, to_tilde[:, i], out=dx[..., 2 * n :])
-            drs = torch.bmm(dx[..., 2 * n :], U).to(ds.dtype)
-            torch.mul(ds, to_z[:, i], out=dx[..., :n])
-            torch.mul(drs, to_r[:, i], out=dx[..., n : 2 * n])
-            ds.mul_(to_s[:, i]).addcmul_(drs, ZR[:, i, :, n:]).add_(torch.bmm(dx[..., : 2 * n], U_zr)).add_(dS[:, i])
-        dU_zr = torch.bmm(dX[..., : 2 * n].flatten(1, 2).mT, V[..., :n].flatten(1, 2))
-        dU = torch.bmm(dX[..., 2 * n :].flatten(1, 2).mT, V[..., n:].flatten(1, 2))
+        for (dx_zr, dx_z, dx_r, dx), (z_slope, r_slope, slope, s_slope), (r, ds_out) in zip(
+            _steps(1, dX[..., : 2 * n], *dX.chunk(3, -1), back=True),
+            _steps(1, to_z, to_r, to_tilde, to_s, back=True),
+            _steps(1, ZR[..., n:], dS[:, :-1], back=True),
+            strict=True,
+        ):
+            torch.mul(ds, slope, out=dx)
+            drs = torch.bmm(dx, U).to(ds.dtype)
+            torch.mul(ds, z_slope, out=dx_z)
+            torch.mul(drs, r_slope, out=dx_r)
+            ds.mul_(s_slope).addcmul_(drs, r).add_(torch.bmm(dx_zr, U_zr)).add_(ds_out)
+        # one product for each unit: a batched one would copy dX
+        pairs = list(zip(dX.flatten(1, 2), V.flatten(1, 2), strict=True))
+        dU_zr = torch.stack([dx[:, : 2 * n].T @ v[:, :n] for dx, v in pairs])
+        dU = torch.stack([dx[:, 2 * n :].T @ v[:, n:] for dx, v in pairs])
         return dX, None, ds, dU_zr, dU
+
+
+def _steps(dim: int, *tensors: Tensor, back: bool = False) -> Iterator[tuple[Tensor, ...]]:
+    """The slices of all `tensors` along `dim`, step by step: cut at once, which costs less than at every step."""
+    cut = [tensor.unbind(dim) for tensor in tensors]
+    return zip(*(map(reversed, cut) if back else cut), strict=True)
 
 
 def _slopes(s: Tensor, zr: Tensor, s_tilde: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
@@ -90,17 +110,26 @@ class _SearchScan(Function):
         a_h, W_2, v_2 = _doubled(U_a_h, W_a, v_a)
         hidden = torch.empty_like(a_h)
         S[0] = s_0
-        for i in range(T):
-            s, zr, s_tilde, c, rs = S[i], ZR[i], St[i], V[i, :, n : n + width], V[i, :, n + width :]
-            V[i, :, :n].copy_(s)
-            Q[i].copy_(torch.mm(V[i, :, :n], W_2.T))
-            e = torch.add(a_h, Q[i].unsqueeze(1), out=hidden).sigmoid_() @ v_2
-            torch.softmax(e.masked_fill_(~mask, -torch.inf), dim=-1, out=alpha[i])
-            c.copy_(torch.bmm(alpha[i].to(h.dtype).unsqueeze(1), h).squeeze(1))
-            zr.copy_(torch.addmm(Y[i, :, : 2 * n], V[i, :, : n + width], UC_zr.T)).sigmoid_()
-            torch.mul(zr[:, n:], s, out=rs)
-            s_tilde.copy_(torch.addmm(Y[i, :, 2 * n :], V[i, :, n:], CU.T)).tanh_()
-            torch.lerp(s, s_tilde, zr[:, :n], out=S[i + 1])
+        padding = ~mask
+        W_2T, UC_zr_T, CU_T = W_2.T, UC_zr.T, CU.T
+        for (s, s_next), (y_zr, y), (zr, z, r, s_tilde), (a, q), (seen, c, rs), (to_zr, to_tilde) in zip(
+            _steps(0, S[:-1], S[1:]),
+            _steps(0, *torch.split(Y, [2 * n, n], dim=-1)),
+            _steps(0, ZR, *ZR.chunk(2, -1), St),
+            _steps(0, alpha, Q.unsqueeze(2)),
+            _steps(0, *torch.split(V, [n, width, n], dim=-1)),
+            _steps(0, V[..., : n + width], V[..., n:]),
+            strict=True,
+        ):
+            seen.copy_(s)
+            q.squeeze(1).copy_(torch.mm(seen, W_2T))
+            e = torch.add(a_h, q, out=hidden).sigmoid_().mul_(v_2).sum(2)
+            torch.softmax(e.masked_fill_(padding, -torch.inf), dim=-1, out=a)
+            c.copy_(torch.bmm(a.to(h.dtype).unsqueeze(1), h).squeeze(1))
+            zr.copy_(torch.addmm(y_zr, to_zr, UC_zr_T)).sigmoid_()
+            torch.mul(r, s, out=rs)
+            s_tilde.copy_(torch.addmm(y, to_tilde, CU_T)).tanh_()
+            torch.lerp(s, s_tilde, z, out=s_next)
         ctx.save_for_backward(h, U_a_h, W_a, v_a, UC_zr, CU, S, ZR, St, alpha, Q, V)
         return S, V[..., n : n + width], alpha
 
@@ -111,27 +140,33 @@ class _SearchScan(Function):
         (T, B, n), width = St.shape, h.shape[2]
         dY, dc, dQ = V.new_empty(T, B, 3 * n), V.new_empty(T, B, width), V.new_empty(*Q.shape)
         a_h, W_2, v_2 = _doubled(U_a_h, W_a, v_a)
-        da_h, dv, hidden, hT = torch.zeros_like(a_h), torch.zeros_like(v_2), torch.empty_like(a_h), h.transpose(1, 2)
+        da_h, dv, hidden, hT = torch.zeros_like(a_h), torch.zeros_like(a_h), torch.empty_like(a_h), h.transpose(1, 2)
         to_z, to_r, to_tilde, to_s = _slopes(S[:-1], ZR, St)
         ds = dS[T].clone()
-        for i in reversed(range(T)):
-            dy = dY[i]
-            torch.mul(ds, to_tilde[i], out=dy[:, 2 * n :])
-            of_proposal = torch.mm(dy[:, 2 * n :], CU).to(ds.dtype)
-            drs = of_proposal[:, width:]
-            torch.mul(ds, to_z[i], out=dy[:, :n])
-            torch.mul(drs, to_r[i], out=dy[:, n : 2 * n])
-            of_gates = torch.mm(dy[:, : 2 * n], UC_zr).to(ds.dtype)
-            ds.mul_(to_s[i]).addcmul_(drs, ZR[i, :, n:]).add_(of_gates[:, :n]).add_(dS[i])
-            dc[i] = of_proposal[:, :width].add_(of_gates[:, n:]).add_(dc_out[i])
-            dalpha = dalpha_out[i] + torch.bmm(dc[i].unsqueeze(1), hT).squeeze(1)
-            de = alpha[i] * (dalpha - (alpha[i] * dalpha).sum(1, keepdim=True))
-            torch.add(a_h, Q[i].unsqueeze(1), out=hidden).sigmoid_()
-            dv.addmv_(hidden.flatten(0, 1).T, de.flatten())
-            torch.addcmul(hidden, hidden, hidden, value=-1, out=hidden)  # sigma' = sigma (1 - sigma)
-            da_h.addcmul_(hidden, de.unsqueeze(2))
-            torch.mul(torch.bmm(de.unsqueeze(1), hidden).squeeze(1), v_2, out=dQ[i])
-            ds.add_(torch.mm(dQ[i], W_2))
+        for (dy_zr, dy_z, dy_r, dy), (z_slope, r_slope, slope, s_slope), (r, a, q), (dc_i, dq), outer in zip(
+            _steps(0, dY[..., : 2 * n], *dY.chunk(3, -1), back=True),
+            _steps(0, to_z, to_r, to_tilde, to_s, back=True),
+            _steps(0, ZR[..., n:], alpha, Q.unsqueeze(2), back=True),
+            _steps(0, dc, dQ, back=True),
+            _steps(0, dS[:-1], dc_out, dalpha_out, back=True),
+            strict=True,
+        ):
+            ds_out, dc_out_i, dalpha_out_i = outer
+            torch.mul(ds, slope, out=dy)
+            of_c, drs = torch.split(torch.mm(dy, CU).to(ds.dtype), [width, n], dim=1)
+            torch.mul(ds, z_slope, out=dy_z)
+            torch.mul(drs, r_slope, out=dy_r)
+            of_s, of_c_too = torch.split(torch.mm(dy_zr, UC_zr), [n, width], dim=1)
+            ds.mul_(s_slope).addcmul_(drs, r).add_(of_s).add_(ds_out)
+            dc_i.copy_(of_c.add_(of_c_too).add_(dc_out_i))
+            dalpha = dalpha_out_i + torch.bmm(dc_i.unsqueeze(1), hT).squeeze(1)
+            de = (a * (dalpha - (a * dalpha).sum(1, keepdim=True))).unsqueeze(2)
+            torch.add(a_h, q, out=hidden).sigmoid_()
+            dv.addcmul_(hidden, de)
+            torch.ops.aten.sigmoid_backward.grad_input(de.expand_as(hidden), hidden, grad_input=hidden)
+            da_h += hidden
+            torch.mul(hidden.sum(1), v_2, out=dq)
+            ds.add_(torch.mm(dq, W_2))
         seen, dY_flat = V.flatten(0, 1), dY.flatten(0, 1)
         return (
             dY,
@@ -140,7 +175,7 @@ class _SearchScan(Function):
             (da_h * (2 * v_2)).to(U_a_h.dtype),
             None,
             dQ.flatten(0, 1).T @ seen[:, :n] * 2,
-            dv * 2,
+            dv.sum((0, 1)) * 2,
             dY_flat[:, : 2 * n].T @ seen[:, : n + width],
             dY_flat[:, 2 * n :].T @ seen[:, n:],
         )
