@@ -75,6 +75,9 @@ class TrainingSettings(Group):
     initialisation: Literal["paper", "scaled"] = Field(
         "scaled", description="paper: as printed, for adadelta; scaled: by the width of each layer, for adam"
     )
+    average: float = Field(
+        0.1, ge=0, le=1, description="share of the updates so far that the weights are averaged over; 0: no average"
+    )
     dropout: float = Field(0.3, ge=0, lt=1, description="dropout on embeddings, annotations and the output layer")
     label_smoothing: float = Field(0.1, ge=0, lt=1, description="probability spread over the whole vocabulary")
     precision: Literal["auto", "float32", "bfloat16"] = Field(
@@ -147,6 +150,7 @@ _PAPER: dict[str, Any] = {
     "optimiser": "adadelta",
     "loss": "sum",
     "initialisation": "paper",
+    "average": 0.0,
     "dropout": 0.0,
     "label_smoothing": 0.0,
     "precision": "float32",

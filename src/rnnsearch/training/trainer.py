@@ -18,6 +18,7 @@ from rnnsearch.evaluation.curve import draw_curve
 from rnnsearch.model import Loss, Model, parameter_count
 from rnnsearch.text.batches import collate, cost_batches, paper_batches, survey
 from rnnsearch.training import Outcome
+from rnnsearch.training.average import Average
 from rnnsearch.training.checkpoint import load_checkpoint, save_checkpoint
 from rnnsearch.training.interrupt import Interrupt, Interrupted
 from rnnsearch.training.keep import keep_best, keep_last
@@ -72,6 +73,7 @@ class Trainer:
         self._model.to(self._device)
         logger.info("%s with %s weights", self._settings.model.architecture, f"{parameter_count(self._model):,}")
         self._optimiser = Optimiser(self._model.parameters(), self._settings.training)
+        self._average = Average(self._model, self._settings.training.average)
         self._state = State()
         self._before = (0.0, 0)
         self._draws = find_spec("matplotlib") is not None
@@ -97,7 +99,7 @@ class Trainer:
             reason = self._train()
         except Interrupted:
             self._save()
-            keep_last(self._run, self._model, self._said())
+            keep_last(self._run, self._average.model, self._said())
             return self._outcome("it was interrupted", interrupted=True)
         except UserError:
             self._save()
@@ -146,17 +148,19 @@ class Trainer:
             self._model.initialise(self._settings.training.initialisation, self._settings.training.seed)
         else:
             self._model.load_state_dict({name: torch.from_numpy(array) for name, array in self._run.weights.items()})
-        keep_last(self._run, self._model, self._said())
+        self._average.start()
+        keep_last(self._run, self._average.model, self._said())
         self._save()
 
     def _restore(self) -> None:
         """Weights, optimiser, random numbers and state of the newest whole checkpoint."""
         tensors, state = load_checkpoint(self._folder.checkpoints)
-        parts: dict[str, dict[str, torch.Tensor]] = {"model": {}, "optimiser": {}, "random": {}}
+        parts: dict[str, dict[str, torch.Tensor]] = {"model": {}, "average": {}, "optimiser": {}, "random": {}}
         for name, tensor in tensors.items():
             part, _, rest = name.partition(".")
             parts[part][rest] = tensor
         self._model.load_state_dict(parts["model"])
+        self._average.restore(parts["average"])
         self._optimiser.restore(parts["optimiser"], state["optimiser"])
         self._set_random(parts["random"])
         self._state = State(**state["run"])
@@ -167,6 +171,7 @@ class Trainer:
         """Write a checkpoint."""
         self._state.seconds = self._seconds()
         tensors = {f"model.{name}": tensor for name, tensor in self._model.state_dict().items()}
+        tensors |= {f"average.{name}": tensor for name, tensor in self._average.tensors().items()}
         tensors |= {f"optimiser.{name}": tensor for name, tensor in self._optimiser.tensors().items()}
         tensors |= {f"random.{name}": tensor for name, tensor in self._random().items()}
         state = {"run": asdict(self._state), "optimiser": self._optimiser.state()}
@@ -236,6 +241,7 @@ class Trainer:
             logger.warning("update skipped, loss or gradient was not finite (%d so far)", self._optimiser.skipped)
             return loss.tokens
         state.update += 1
+        self._average.follow(state.update)
         figures = (float(loss.nll), loss.tokens, norm, time.monotonic() - started)
         self._meter.add(*figures)
         if state.update % METRICS_EVERY == 0:
@@ -263,9 +269,9 @@ class Trainer:
         self._meter = Meter()
 
     def _validate(self, *, in_turn: bool) -> None:
-        """Judge the weights, keep them, and where the validation is `in_turn` let it steer the run."""
+        """Judge the averaged weights, keep them, and where the validation is `in_turn` let it steer the run."""
         self._display.busy("translating the development set")
-        found = self._dev.validate(self._model, self._interrupt.check)
+        found = self._dev.validate(self._average.model, self._interrupt.check)
         state = self._state
         state.validated = state.update
         better = found.rank > state.kept
@@ -275,9 +281,9 @@ class Trainer:
             "development BLEU": f"{found.bleu:.2f} ({found.signature})",
         }
         if better:
-            keep_best(self._run, self._model, said, first=state.kept_bleu is None)
+            keep_best(self._run, self._average.model, said, first=state.kept_bleu is None)
             state.kept, state.kept_bleu = found.rank, found.bleu
-        keep_last(self._run, self._model, said)
+        keep_last(self._run, self._average.model, said)
         if self._draws:
             draw_curve(self._folder.metrics, self._folder.curve)
         if in_turn and not progressed(state, found.rank) and self._optimiser.halve():
