@@ -32,8 +32,21 @@ def test_adadelta_is_the_papers_two_running_averages():
 
 def test_adam_moves_by_the_learning_rate_at_first():
     p = parameter(1.0, 1.0)
-    Optimiser([p], TrainingSettings(learning_rate=0.01)).step((p * torch.tensor([0.3, -0.2])).sum())
+    Optimiser([p], TrainingSettings(learning_rate=0.01, warmup=0)).step((p * torch.tensor([0.3, -0.2])).sum())
     assert p.tolist() == pytest.approx([0.99, 1.01], abs=1e-5)
+
+
+def test_the_rate_rises_in_even_steps_and_then_stays():
+    p = parameter(1.0)
+    optimiser = Optimiser([p], TrainingSettings(learning_rate=0.01, warmup=4))
+    rates, moves = [], []
+    for _ in range(6):
+        before = float(p.detach())
+        rates.append(optimiser.learning_rate)
+        optimiser.step(p.sum())  # with a gradient that stays the same Adam moves by its rate
+        moves.append(before - float(p.detach()))
+    assert rates == pytest.approx([0.0025, 0.005, 0.0075, 0.01, 0.01, 0.01])
+    assert moves == pytest.approx(rates, rel=1e-3)
 
 
 @pytest.mark.parametrize(
@@ -80,7 +93,7 @@ def test_several_skips_in_a_row_end_with_advice():
 
 
 def test_adams_rate_halves_down_to_a_floor_and_adadelta_has_none():
-    optimiser = Optimiser([parameter(1.0)], TrainingSettings(learning_rate=0.016))
+    optimiser = Optimiser([parameter(1.0)], TrainingSettings(learning_rate=0.016, warmup=0))
     rates = [optimiser.learning_rate for _ in range(6) if optimiser.halve()]
     assert rates == pytest.approx([0.008, 0.004, 0.002, 0.001])
     adadelta = Optimiser([parameter(1.0)], PAPER)

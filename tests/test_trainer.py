@@ -409,20 +409,36 @@ def test_what_is_differentiated_is_a_sum_or_a_mean_over_tokens(tmp_path, files, 
     assert all(o == pytest.approx(t if kind == "sum" else t / tokens) for o, t, tokens in seen)
 
 
-def test_epochs_of_few_updates_are_not_all_validated():
-    training, state = settings(validate_every=0).training, State(epoch=3, batch=0)
+@pytest.mark.parametrize(
+    ("epoch", "expected"),
+    [
+        (50, [200, 400, 600, 800, 1000, 1200, 1400]),
+        (430, [200, 400, 600, 800, 1000, 1250, 1563, 1954, 2384, 2814]),
+        (9000, [200, 400, 600, 800, 1000, 1250, 1563, 1954, 2443, 3054]),
+    ],
+)
+def test_validations_are_frequent_at_first_and_then_once_an_epoch(epoch, expected):
+    training, state, found = settings(validate_every=0).training, State(), []
+    for update in range(1, expected[-1] + 1):
+        state.update = update
+        if due(state, training, epoch):
+            found.append(update)
+            state.validated = state.steered = update
+    assert found == expected
+
+
+def test_a_validation_out_of_turn_shifts_none():
+    training, state = settings(validate_every=0).training, State()
     for update, expected in ((LEAST_UPDATES - 1, False), (LEAST_UPDATES, True)):
         state.update = update
-        assert due(state, training) is expected
+        assert due(state, training, 50) is expected
     progressed(state, [1.0, 0.0])
     state.validated, state.update = state.update, 2 * LEAST_UPDATES - 1
-    assert not due(state, training)
+    assert not due(state, training, 50)
     # A validation out of turn, at a limit, must not shift those that follow when the run is resumed.
     state.validated = state.update
     state.update += 1
-    assert due(state, training)
-    state.batch = 1
-    assert not due(state, training)
+    assert due(state, training, 50)
 
 
 def test_a_forgotten_second_file_is_asked_for(tmp_path, files):

@@ -70,6 +70,7 @@ class TrainingSettings(Group):
 
     optimiser: Literal["adadelta", "adam"] = Field("adam", description="adadelta (rho 0.95, epsilon 1e-6) or adam")
     learning_rate: float = Field(1e-3, gt=0, description="learning rate (adam)")
+    warmup: int = Field(200, ge=0, description="updates over which the learning rate rises to its full value (adam)")
     loss: Literal["sum", "mean"] = Field("mean", description="sum over the tokens of a batch, or mean over them")
     clip_norm: float = Field(1.0, gt=0, description="largest L2 norm of the gradient")
     initialisation: Literal["paper", "scaled"] = Field(
@@ -93,7 +94,7 @@ class TrainingSettings(Group):
         0.0, ge=0, description="stop after so many minutes of training, then validate once more; 0: no limit"
     )
     validate_every: int = Field(
-        0, ge=0, description="updates between validations; 0: once an epoch, but at least 100 apart"
+        0, ge=0, description="updates between validations; 0: a quarter of those so far, 200 at least, an epoch at most"
     )
     checkpoint_minutes: float = Field(
         5.0, ge=0, description="minutes between checkpoints, besides those at validations"

@@ -22,13 +22,17 @@ class Optimiser:
         self._parameters = list(parameters)
         self._settings = settings
         self._torch = _torch_optimiser(self._parameters, settings)
+        self._rate = settings.learning_rate
+        self._updates = 0
         self.skipped = 0
         self.skipped_in_a_row = 0
 
     @property
     def learning_rate(self) -> float:
         """The rate in force (Adadelta: always 1)."""
-        return float(self._torch.param_groups[0]["lr"])
+        if self._settings.optimiser == "adadelta":
+            return 1.0
+        return self._rate * min(1.0, (self._updates + 1) / max(1, self._settings.warmup))
 
     def step(self, loss: torch.Tensor) -> float:
         """Differentiate the scalar `loss`, clip, update; return the L2 norm of the gradient before the clip.
@@ -45,7 +49,10 @@ class Optimiser:
             return norm if not math.isfinite(norm) else math.nan
         if norm >= self._settings.clip_norm:
             torch._foreach_mul_(gradients, self._settings.clip_norm / norm)
+        for group in self._torch.param_groups:
+            group["lr"] = self.learning_rate
         self._torch.step()
+        self._updates += 1
         self.skipped_in_a_row = 0
         return norm
 
@@ -68,10 +75,10 @@ class Optimiser:
         """Halve Adam's learning rate; False where it has reached its floor. Adadelta has no schedule."""
         if self._settings.optimiser == "adadelta":
             return False
-        rate = max(self.learning_rate / 2, self._settings.learning_rate * LEAST_SHARE)
-        if rate == self.learning_rate:
+        rate = max(self._rate / 2, self._settings.learning_rate * LEAST_SHARE)
+        if rate == self._rate:
             return False
-        self._set_rate(rate)
+        self._rate = rate
         return True
 
     def tensors(self) -> dict[str, torch.Tensor]:
@@ -82,7 +89,8 @@ class Optimiser:
     def state(self) -> dict[str, Any]:
         """What is no tensor, for a checkpoint."""
         return {
-            "learning_rate": self.learning_rate,
+            "learning_rate": self._rate,
+            "updates": self._updates,
             "skipped": self.skipped,
             "skipped_in_a_row": self.skipped_in_a_row,
         }
@@ -95,12 +103,8 @@ class Optimiser:
             by_parameter.setdefault(int(index), {})[name] = value
         groups = self._torch.state_dict()["param_groups"]
         self._torch.load_state_dict({"state": by_parameter, "param_groups": groups})
-        self._set_rate(state["learning_rate"])
+        self._rate, self._updates = state["learning_rate"], state["updates"]
         self.skipped, self.skipped_in_a_row = state["skipped"], state["skipped_in_a_row"]
-
-    def _set_rate(self, rate: float) -> None:
-        for group in self._torch.param_groups:
-            group["lr"] = rate
 
 
 def _torch_optimiser(parameters: list[torch.nn.Parameter], settings: TrainingSettings) -> torch.optim.Optimizer:

@@ -4,9 +4,12 @@ from dataclasses import dataclass, field
 
 from rnnsearch.config import TrainingSettings
 
-#: Updates between two validations at the ends of epochs, at least: on a small corpus an epoch is a few updates, which
-#: change little, and a rate that is halved by chance so soon never learns.
-LEAST_UPDATES = 100
+#: Where it is not set, a validation follows when there are this share more updates than at the one before: a model
+#: learns fast at first, and what validating costs stays small beside the training.
+GROWTH = 1 / 4
+#: But after at least so many updates, which change something even late (a rate that is halved by chance so soon never
+#: learns), and at most as many as an epoch has.
+LEAST_UPDATES = 200
 
 
 @dataclass
@@ -29,14 +32,14 @@ class State:
     kept_bleu: float | None = None
 
 
-def due(state: State, training: TrainingSettings) -> bool:
-    """Whether a validation is due after the last update and was not held yet."""
+def due(state: State, training: TrainingSettings, epoch: int) -> bool:
+    """Whether a validation is due after the last update and was not held yet; an epoch has so many updates."""
     if state.update == state.validated:
         return False
     every = training.validate_every
     if every:
         return state.update % every == 0
-    return state.batch == 0 and state.update - state.steered >= LEAST_UPDATES
+    return state.update - state.steered >= max(LEAST_UPDATES, min(GROWTH * state.steered, epoch))
 
 
 def progressed(state: State, rank: list[float]) -> bool:

@@ -111,7 +111,7 @@ class Trainer:
         begun = self._state.update
         while True:
             self._interrupt.check()
-            if due(self._state, self._settings.training):
+            if due(self._state, self._settings.training, self._size):
                 self._validate(in_turn=True)
             if reason := limit(self._state, self._settings.training, self._seconds()):
                 break
