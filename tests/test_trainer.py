@@ -19,7 +19,7 @@ from rnnsearch.training import resume, train, trainer
 from rnnsearch.training.checkpoint import load_checkpoint
 from rnnsearch.training.interrupt import Interrupt, Interrupted
 from rnnsearch.training.run_folder import RunFolder
-from rnnsearch.training.schedule import LEAST_UPDATES, State, due, progressed, time_left
+from rnnsearch.training.schedule import LEAST_UPDATES, State, dropout, due, progressed, time_left
 from rnnsearch.training.trainer import Trainer
 from rnnsearch.training.validation import DevelopmentSet, Validation
 
@@ -425,6 +425,17 @@ def test_validations_are_frequent_at_first_and_then_once_an_epoch(epoch, expecte
             found.append(update)
             state.validated = state.steered = update
     assert found == expected
+
+
+def test_dropout_rises_with_the_passes_over_the_text_and_then_stays():
+    training = settings(dropout=0.3, dropout_epochs=2.0).training
+    found = [
+        dropout(State(epoch=epoch, batch=batch), training, 40)
+        for epoch, batch in ((0, 0), (0, 20), (1, 0), (2, 0), (7, 39))
+    ]
+    assert found == pytest.approx([0.0, 0.075, 0.15, 0.3, 0.3])
+    at_once = settings(dropout=0.3, dropout_epochs=0.0).training
+    assert dropout(State(), at_once, 40) == 0.3
 
 
 def test_a_validation_out_of_turn_shifts_none():

@@ -69,7 +69,7 @@ class TrainingSettings(Group):
     """How the weights are found."""
 
     optimiser: Literal["adadelta", "adam"] = Field("adam", description="adadelta (rho 0.95, epsilon 1e-6) or adam")
-    learning_rate: float = Field(1e-3, gt=0, description="learning rate (adam)")
+    learning_rate: float = Field(2e-3, gt=0, description="learning rate (adam)")
     warmup: int = Field(200, ge=0, description="updates over which the learning rate rises to its full value (adam)")
     loss: Literal["sum", "mean"] = Field("mean", description="sum over the tokens of a batch, or mean over them")
     clip_norm: float = Field(1.0, gt=0, description="largest L2 norm of the gradient")
@@ -79,7 +79,10 @@ class TrainingSettings(Group):
     average: float = Field(
         0.1, ge=0, le=1, description="share of the updates so far that the weights are averaged over; 0: no average"
     )
-    dropout: float = Field(0.3, ge=0, lt=1, description="dropout on embeddings, annotations and the output layer")
+    dropout: float = Field(0.4, ge=0, lt=1, description="dropout on embeddings, annotations and the output layer")
+    dropout_epochs: float = Field(
+        6.0, ge=0, description="passes over the text in which dropout rises from nothing to its full value"
+    )
     label_smoothing: float = Field(0.1, ge=0, lt=1, description="probability spread over the whole vocabulary")
     precision: Literal["auto", "float32", "bfloat16"] = Field(
         "auto", description="type of the matrix products; auto: bfloat16 where the processor has it"
@@ -173,7 +176,6 @@ _PRESETS: dict[str, dict[str, Any]] = {
         "tokeniser": "moses",
         "vocabulary_size": 3000,
         "batch_tokens": 1200,
-        "learning_rate": 2e-3,
         "dropout": 0.1,
         "beam_size": 5,
     },

@@ -42,6 +42,17 @@ def due(state: State, training: TrainingSettings, epoch: int) -> bool:
     return state.update - state.steered >= max(LEAST_UPDATES, min(GROWTH * state.steered, epoch))
 
 
+def dropout(state: State, training: TrainingSettings, epoch: int) -> float:
+    """Dropout of the next update; an epoch has so many.
+
+    It rises with the passes over the text: what is seen for the first time cannot be learnt by heart.
+    """
+    passed = state.epoch + state.batch / epoch
+    return (
+        training.dropout * min(1.0, passed / training.dropout_epochs) if training.dropout_epochs else training.dropout
+    )
+
+
 def progressed(state: State, rank: list[float]) -> bool:
     """Take note of a validation that steers the run; whether it is the best of them so far."""
     state.steered = state.update

@@ -27,7 +27,7 @@ from rnnsearch.training.optimiser import Optimiser
 from rnnsearch.training.precision import torch_set_up, type_of_products
 from rnnsearch.training.profile import Watch
 from rnnsearch.training.progress import Display, Meter
-from rnnsearch.training.schedule import State, due, limit, progressed, time_left
+from rnnsearch.training.schedule import State, dropout, due, limit, progressed, time_left
 from rnnsearch.training.validation import DevelopmentSet, Validation, to_torch
 
 #: Updates between two lines of metrics.jsonl.
@@ -210,7 +210,8 @@ class Trainer:
         """The objective to differentiate, and the loss of a batch."""
         training = self._settings.training
         batch = to_torch(collate([self._run.text.store.pair(int(i)) for i in indices]), self._device)
-        loss = self._model.loss(*batch, dropout=training.dropout, label_smoothing=training.label_smoothing)
+        p = dropout(self._state, training, self._size)
+        loss = self._model.loss(*batch, dropout=p, label_smoothing=training.label_smoothing)
         return (loss.total if training.loss == "sum" else loss.total / loss.tokens), loss
 
     def _run_dearest(self) -> None:
