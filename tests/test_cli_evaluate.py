@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -10,7 +11,9 @@ import pytest
 
 from mock_engine import MockEngine
 from rnnsearch.cli.main import main
+from rnnsearch.cli.opening import check_output
 from rnnsearch.config import ModelSettings, SearchSettings
+from rnnsearch.errors import UserError
 from rnnsearch.model_folder import ModelFolder
 from rnnsearch.text.side import Side
 from rnnsearch.text.tokenise import MosesTokeniser
@@ -97,6 +100,38 @@ def test_evaluate_scores_an_output_without_a_model(files, capsys):
     assert err.count("--tokenised") == 1
 
 
+@pytest.mark.parametrize("name", ["nowhere/s.json", ".", "file/s.json", "x" * 300, "loop"])
+def test_evaluate_refuses_a_file_that_cannot_be_written_before_any_work(
+    model, files, tmp_path, monkeypatch, capsys, name
+):
+    source, reference = files("a.en", "the cat\n"), files("a.fr", "le chat\n")
+    files("file", "")
+    (tmp_path / "loop").symlink_to("loop")
+    monkeypatch.chdir(tmp_path)
+    before = set(tmp_path.iterdir())
+    assert main(["evaluate", "--model", "m", source, reference, "--json", name]) == 1
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert f"cannot write {name}: " in err
+    assert not model  # refused before the model is read
+    assert set(tmp_path.iterdir()) == before
+
+
+def test_a_look_at_where_an_output_goes_changes_nothing_there(tmp_path):
+    (tmp_path / "old").write_text("old")
+    (tmp_path / "link").symlink_to("later")
+    (tmp_path / "strange").symlink_to("nowhere/later")
+    os.mkfifo(tmp_path / "pipe")
+    before = set(tmp_path.iterdir())
+    for name in ("old", "new", "link", "pipe"):
+        check_output(tmp_path / name)
+    check_output(Path(os.devnull))
+    with pytest.raises(UserError, match=r"cannot write .*strange: No such file or directory; name a file"):
+        check_output(tmp_path / "strange")
+    assert set(tmp_path.iterdir()) == before
+    assert (tmp_path / "old").read_text() == "old"
+
+
 @pytest.mark.parametrize("flag", ["--model", "--hypotheses"])
 def test_evaluate_refuses_files_of_different_length_with_both_counts_and_names(model, files, capsys, flag):
     short, long = files("short.en", "a\n" * 99), files("long.fr", "b\n" * 100)
@@ -166,15 +201,19 @@ def test_heatmap_writes_several_files_of_one_sentence(model, tmp_path):
         (["a", "--output", "x.jpg"], "x.jpg: the name must end in .png or .html"),
         (["--target", "b"], "--target needs the source sentence"),
         (["--output", "x.png"], "there are 2 lines"),
-        (["a", "--output", "nowhere/x.html"], "nowhere/x.html: No such file"),
+        (["a", "--output", "nowhere/x.html"], "cannot write nowhere/x.html: No such file"),
+        (["a", "--output", "good.html", "--output", "folder.png"], "cannot write folder.png: Is a directory"),
     ],
 )
 def test_heatmap_refuses_in_one_sentence(model, tmp_path, monkeypatch, capsys, arguments, said):
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder.png").mkdir()
     stdin(monkeypatch, b"one\ntwo\n")
     assert main(["heatmap", "--model", "m", *arguments]) == 1
     (line,) = capsys.readouterr().err.splitlines()
     assert said in line
+    assert not model  # refused before the model is read
+    assert list(tmp_path.iterdir()) == [tmp_path / "folder.png"]
 
 
 def test_heatmap_without_matplotlib_says_what_to_install(model, tmp_path, monkeypatch, capsys):

@@ -22,6 +22,9 @@ TINY = [
     *("--patience", "0", "--checkpoint-minutes", "0.0005"),
 ]
 
+#: Ends soon, should a mistake in the flags that follow go unnoticed.
+ONE_UPDATE = ["train.en", "train.fr", *TINY, "--max-updates", "1"]
+
 #: Runs the command, and kills its own process in the second save of a checkpoint: before the renaming, or while the
 #: weights are written.
 KILLED_IN_SAVE = """
@@ -171,6 +174,8 @@ def test_every_setting_has_a_flag(capsys):
     ("arguments", "told"),
     [
         (["--resume"], "no run to resume at m.run; leave out --resume"),
+        (["--resume", "--encoding", "utf-8"], "--encoding and --errors say how text is read"),
+        (["--resume", "--errors", "strict"], "--encoding and --errors say how text is read"),
         ([], "name the text to train on"),
         (["absent.en", "absent.fr"], "cannot read absent.en"),
         (["train.en", "train.fr", "--config", "bad.toml"], "bad.toml: unknown setting 'hiden_size' in [model]"),
@@ -184,6 +189,10 @@ def test_every_setting_has_a_flag(capsys):
         (["train.en", "train.fr", "--device", "abacus"], "--device abacus cannot be used"),
         (["train.en", "train.fr", "--device", "meta"], "--device meta cannot be used"),
         (["train.en", "train.fr", "--init-from", "nowhere"], "nowhere"),
+        ([*ONE_UPDATE, "--source-language", ""], "--source-language '' is no language code; name one such"),
+        ([*ONE_UPDATE, "--target-language", "fr\n"], "--target-language 'fr\\n' is no language code"),
+        ([*ONE_UPDATE, "--target-language", "../x"], "--target-language '../x' is no language code"),
+        ([*ONE_UPDATE, "--source-language", "English"], "--source-language 'English' is no language code"),
     ],
 )  # fmt: skip
 def test_a_mistake_is_one_sentence(files, tmp_path, monkeypatch, capsys, arguments, told):
@@ -199,6 +208,27 @@ def test_a_mistake_is_one_sentence(files, tmp_path, monkeypatch, capsys, argumen
     assert told in lines[0]
     assert "fault of rnnsearch" not in lines[0]
     assert not list(tmp_path.glob("m*"))
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [("gsw", "pt_BR"), ("zh-Hans", "es-419"), ("sr-Latn-RS", "ca-valencia"), ("eng_Latn", "de_AT")],
+)
+def test_language_codes_are_taken_as_people_write_them(files, monkeypatch, source, target):
+    monkeypatch.chdir(files)
+    arguments = ["--source-language", source, "--target-language", target, "--max-updates", "1", "--overwrite"]
+    assert main(["train", *new("spoken"), *arguments]) == 0
+    model = ModelFolder.open(files / "spoken")
+    assert (model.source.language, model.target.language) == (source, target)
+
+
+def test_a_language_is_refused_in_one_sentence_when_a_run_is_resumed(files, monkeypatch, capsys):
+    monkeypatch.chdir(files)
+    assert main(["train", *new("resumed"), "--max-updates", "1"]) == 0
+    capsys.readouterr()
+    assert main(["train", "--model", "resumed", "--resume", "--source-language", "e\nn"]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "--source-language 'e\\nn' is no language code" in line
 
 
 def test_flags_win_over_the_toml_file_and_that_over_the_preset(files, monkeypatch, tmp_path):

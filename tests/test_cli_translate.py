@@ -191,7 +191,8 @@ def test_lines_of_later_chunks_keep_their_numbers(translate, caplog):
 @pytest.mark.parametrize(
     "flags",
     [["--beam-size", "0"], ["--n-best", "-1"], ["--alignment", "0"], ["--alignment", "1.5"], ["--alignment", "nan"],
-     ["--alignment", "soft", "--json"], ["--batch-size", "x"], ["--beam", "3"], ["file"]],
+     ["--alignment", "soft", "--json"], ["--batch-size", "x"], ["--batch-size", "0"],
+     ["--batch-size", "10001"], ["--batch-size", "9" * 30], ["--beam", "3"], ["file"]],
 )  # fmt: skip
 def test_a_command_line_that_makes_no_sense_is_refused(flags, capsys):
     with pytest.raises(SystemExit) as stop:
@@ -221,12 +222,12 @@ def model(tmp_path_factory):
     return path
 
 
-def start(model, *flags):
+def start(model, *flags, stdout=subprocess.PIPE):
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1] / "src"), "OMP_NUM_THREADS": "1"}
     return subprocess.Popen(
         [sys.executable, "-m", "rnnsearch", "translate", "--model", str(model), "--threads", "1", *flags],
         stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
+        stdout=stdout,
         stderr=subprocess.PIPE,
         env=environment,
     )
@@ -284,3 +285,11 @@ def test_a_file_in_another_encoding_and_a_missing_model_are_one_line(model, tmp_
         out, errors = process.communicate(b"a\n")
     assert (out, errors.count(b"\n"), process.returncode) == (b"", 1, 1)
     assert b"there is no model folder" in errors
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full, the disk that is always full")
+def test_a_full_disk_is_one_line_that_names_standard_output(model):
+    with Path("/dev/full").open("wb") as full, start(model, stdout=full) as process:
+        _, errors = process.communicate(b"a cat\nthe dog\n")
+    assert errors == b"rnnsearch: error: cannot write to standard output: No space left on device\n"
+    assert process.returncode == 1

@@ -103,6 +103,8 @@ def test_a_damaged_file_is_named(folder: Path, name: str, how: str) -> None:
         {"max_length": "long"},
         {"format": "1"},
         {"format": None},
+        {"format": True},
+        {"format": 1.0},
     ],
 )
 def test_a_config_that_makes_no_sense_is_refused(folder: Path, change: dict[str, object]) -> None:
@@ -118,6 +120,14 @@ def test_a_setting_that_makes_no_sense_is_named(folder: Path) -> None:
     config["model"]["hidden_size"] = "large"
     (folder / "config.json").write_text(json.dumps(config))
     assert "hidden_size: Input should be a valid integer, got 'large'" in refused(lambda: ModelFolder.open(folder))
+
+
+@pytest.mark.parametrize("value", [0, -3, 2.5, True, "20", None])
+def test_a_longest_line_that_makes_no_sense_is_named_with_what_is_allowed(folder: Path, value: object) -> None:
+    file = folder / "config.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"max_length": value}))
+    told = refused(lambda: ModelFolder.open(folder))
+    assert told == f"{file}: max_length must be a whole number from 1, not {value!r}"
 
 
 def test_no_folder_and_a_folder_that_is_no_model(tmp_path: Path) -> None:

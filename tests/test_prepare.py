@@ -76,6 +76,7 @@ def test_pairs_are_dropped_for_their_reasons_and_told(tmp_path: Path) -> None:
     assert prepared.report.lines() == [
         "read 13 pairs; kept 4 (30.77 %); dropped 9: 4 blank on one side or both, 2 longer than 5 tokens, "
         "2 duplicates, 1 also in the development set",
+        "4 pairs are few: expect little of new sentences; with 10,000 and more it begins to be of use",
         "characters: 2 no-break spaces, tabs and the like became spaces; "
         "1 control and zero-width characters were removed",
         "development set: 2 pairs; dropped 1 blank on one side or both",
@@ -216,6 +217,12 @@ def test_the_report_says_100_percent_only_where_nothing_is_missing() -> None:
     assert report.lines()[0].startswith("read 3 pairs; kept 1 (33.33 %); dropped none")
     assert report.lines()[-2].endswith("covers 99.99 % of them")
     assert report.lines()[-1].endswith("covers 100 % of them")
+
+
+@pytest.mark.parametrize(("kept", "few"), [(2000, True), (9_999, True), (10_000, False)])
+def test_a_small_corpus_is_called_small(kept: int, few: bool) -> None:
+    report = Report(SideReport("en"), SideReport("fr"), 50, "moses", read=kept, kept=kept)
+    assert any("are few" in line for line in report.lines()) is few
 
 
 def test_subwords_are_shared_but_each_side_has_its_own_pieces(tmp_path: Path) -> None:

@@ -1,9 +1,11 @@
 """`Translator` over an exact mock model, and over a tiny random model of the real kind."""
 
+import copy
 import dataclasses
 import functools
 import itertools
 import logging
+import pickle
 import signal
 import threading
 import time
@@ -318,8 +320,38 @@ def test_impossible_options_are_refused_before_anything_is_read(option):
         mock_translator().translate(iter(()), **{option: 0})
     with pytest.raises(UserError, match="a beam of 4 cannot hold the 5 best"):
         mock_translator().translate("a", n_best=5)
-    with pytest.raises(TypeError):
-        mock_translator().translate("a", beams=3)
+
+
+@pytest.mark.parametrize("option", ["beam_size", "n_best", "max_length", "batch_size"])
+@pytest.mark.parametrize("value", [2.5, "3", True, float("nan"), np.zeros(2)])
+def test_what_is_no_whole_number_is_refused_by_its_name(option, value):
+    with pytest.raises(TypeError) as refused:
+        mock_translator().translate(iter(()), **{option: value})
+    assert str(refused.value) == f"{option} must be a whole number, not {value!r}"
+
+
+def test_whole_numbers_of_numpy_are_whole_numbers():
+    few, one = np.int64(2), np.uint8(1)
+    found = list(
+        mock_translator().translate(["the cat"] * 3, beam_size=few, n_best=few, max_length=few, batch_size=one)
+    )
+    assert [len(translation.n_best) for translation in found] == [2, 2, 2]
+
+
+def test_an_unknown_option_is_named_with_the_nearest_and_all_there_are():
+    for translate in (mock_translator().translate, mock_translator().translate_chunk):
+        with pytest.raises(TypeError) as refused:
+            translate(["a"], beam_sise=None)
+        assert str(refused.value) == (
+            "there is no option 'beam_sise' (did you mean beam_size?); "
+            "there are beam_size, n_best, no_unk, replace_unk, max_length, batch_size"
+        )
+
+
+@pytest.mark.parametrize("take", [pickle.dumps, copy.copy, copy.deepcopy])
+def test_a_translator_that_is_pickled_or_copied_says_what_to_do_instead(take):
+    with pytest.raises(TypeError, match=r"^a Translator cannot be pickled or copied; .*: Translator\.load\('mock'\)$"):
+        take(mock_translator())
 
 
 @pytest.mark.parametrize("lines", [[1], ["a", None], b"ab"])
@@ -374,9 +406,11 @@ def test_an_interruption_stops_the_search_and_the_translator_goes_on(monkeypatch
     assert translator.translate("the cat").text
 
 
-def test_a_beam_that_no_memory_holds_is_refused():
-    with pytest.raises(UserError, match="beam_size must be at most 10000, not 10001"):
-        mock_translator().translate("a", beam_size=10_001)
+@pytest.mark.parametrize("option", ["beam_size", "batch_size"])
+@pytest.mark.parametrize("value", [10_001, 10**30])
+def test_what_no_memory_holds_is_refused(option, value):
+    with pytest.raises(UserError, match=f"{option} must be at most 10000, not {value}"):
+        mock_translator().translate(["a"], **{option: value})
 
 
 def test_the_end_of_a_line_is_no_part_of_its_last_word():
@@ -498,6 +532,12 @@ def test_alignments_of_a_real_model_are_distributions(folder):
 @pytest.mark.parametrize("threads", [0, -1, 99999999999])
 def test_an_impossible_number_of_threads_is_refused(folder, threads):
     with pytest.raises(UserError, match=f"threads must be from 1 to 1,024, not {threads}"):
+        Translator.load(folder, threads=threads)
+
+
+@pytest.mark.parametrize("threads", [1.5, "2", True])
+def test_a_number_of_threads_that_is_no_whole_number_is_refused(folder, threads):
+    with pytest.raises(TypeError, match=f"^threads must be a whole number, not {threads!r}$"):
         Translator.load(folder, threads=threads)
 
 

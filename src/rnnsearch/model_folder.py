@@ -43,8 +43,8 @@ class ModelFolder:
         path = Path(path)
         config = _read_config(path)
         found = config.get("format")
-        if found != FORMAT:
-            newer = isinstance(found, int) and found > FORMAT
+        if type(found) is not int or found != FORMAT:  # true and 1.0 equal 1 too
+            newer = type(found) is int and found > FORMAT
             advice = "update rnnsearch to use it" if newer else "it is no model folder of rnnsearch"
             raise UserError(
                 f"{path / CONFIG} has format {found!r}, this rnnsearch {__version__} reads {FORMAT}: {advice}"
@@ -54,7 +54,7 @@ class ModelFolder:
                 path,
                 ModelSettings.model_validate(config["model"]),
                 SearchSettings.model_validate(config["search"]),
-                int(config["max_length"]),
+                _max_length(config["max_length"], path / CONFIG),
                 Side.load(config["source"], path),
                 Side.load(config["target"], path),
                 dict(config.get("about", {})),
@@ -138,6 +138,12 @@ def _read_config(path: Path) -> dict[str, Any]:
     if not isinstance(config, dict):
         raise UserError(f"{path / CONFIG} is damaged: it holds no table")
     return config
+
+
+def _max_length(found: object, file: Path) -> int:
+    if type(found) is not int or found < 1:
+        raise UserError(f"{file}: max_length must be a whole number from 1, not {found!r}")
+    return found
 
 
 def _first_line(error: Exception) -> str:

@@ -1,6 +1,8 @@
 """`Translator`: the public noun. Text in, `Translation` out, line for line, with the alignment of its words."""
 
+import contextlib
 import logging
+import operator
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -9,12 +11,12 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, ParamSpec, Self, TypedDict, TypeVar, Unpack, cast, overload
+from typing import Any, NoReturn, ParamSpec, Self, TypedDict, TypeVar, Unpack, cast, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rnnsearch.config import WIDEST_BEAM, SearchSettings
+from rnnsearch.config import WIDEST_BEAM, SearchSettings, nearest
 from rnnsearch.engine import Engine, Precision, open_engine
 from rnnsearch.errors import UserError
 from rnnsearch.model_folder import ModelFolder
@@ -29,6 +31,8 @@ from rnnsearch.text.vocabulary import UNK_ID
 logger = logging.getLogger("rnnsearch")
 
 BATCH_SIZE = 16
+#: Largest batch that may be asked for: READ_AHEAD times as many lines are held in memory.
+LARGEST_BATCH = 10_000
 #: More processor threads than any machine has are a slip of the finger.
 MOST_THREADS = 1024
 #: Batches read ahead, so that sentences of like length can be put together.
@@ -205,8 +209,10 @@ class Translator:
         PyTorch. precision: `float32`, `int8` (a fraction of the time, hardly other translations), or `auto`, the
         fastest that is exact on this processor.
         """
-        if threads is not None and not 1 <= threads <= MOST_THREADS:
-            raise UserError(f"threads must be from 1 to {MOST_THREADS:,}, not {threads}")
+        if threads is not None:
+            threads = _integer("threads", threads)
+            if not 1 <= threads <= MOST_THREADS:
+                raise UserError(f"threads must be from 1 to {MOST_THREADS:,}, not {threads}")
         folder = ModelFolder.open(Path(path))
         at_once = 1 if device != "cpu" else threads or _processors()
         return cls(folder, partial(open_engine, folder, device=device, threads=threads, precision=precision), at_once)
@@ -218,7 +224,8 @@ class Translator:
     def translate(self, lines: str | Iterable[str], **options: Unpack[Options]) -> Translation | Iterator[Translation]:
         """Translate one line, or many: one `Translation` each, in order. READ_AHEAD batches are read at a time.
 
-        Keywords: see `Options`; raises UserError for an impossible one. An empty line stays an empty line.
+        Keywords: see `Options`; raises UserError for an impossible one, TypeError for one that is unknown or of a wrong
+        type. An empty line stays an empty line.
         """
         plan = _plan(options, self.folder)
         return self._chunk([lines], 1, plan)[0] if isinstance(lines, str) else self._stream(lines, plan)
@@ -243,6 +250,13 @@ class Translator:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def __reduce__(self) -> NoReturn:
+        """Threads and engines cannot be pickled or copied: the TypeError says what to do instead."""
+        raise TypeError(
+            "a Translator cannot be pickled or copied; load it again where it is needed: "
+            f"Translator.load({str(self.folder.path)!r})"
+        )
 
     def _work(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         future = self._submit(function, *args, **kwargs)
@@ -339,19 +353,32 @@ def _processors() -> int:
 
 
 def _plan(options: Options, folder: ModelFolder) -> _Plan:
-    """The options, the model's own settings where they are left open. Raises UserError for an impossible one."""
+    """The options, the model's own settings where they are left open. Raises as `Translator.translate` says."""
     defaults = {"beam_size": folder.search.beam_size, "n_best": 1, "no_unk": False, "replace_unk": False,
                 "max_length": folder.max_length, "batch_size": BATCH_SIZE}  # fmt: skip
+    for name in options:
+        if name not in defaults:
+            raise TypeError(f"there is no option {name!r}{nearest(name, defaults)}; there are {', '.join(defaults)}")
     values: dict[str, Any] = defaults | {name: value for name, value in options.items() if value is not None}
     for name in ("beam_size", "n_best", "max_length", "batch_size"):
+        values[name] = _integer(name, values[name])
         if values[name] < 1:
             raise UserError(f"{name} must be at least 1, not {values[name]}")
+    for name, most in ("beam_size", WIDEST_BEAM), ("batch_size", LARGEST_BATCH):
+        if values[name] > most:
+            raise UserError(f"{name} must be at most {most}, not {values[name]}")
     beam = values.pop("beam_size")
-    if beam > WIDEST_BEAM:
-        raise UserError(f"beam_size must be at most {WIDEST_BEAM}, not {beam}")
     if values["n_best"] > beam:
         raise UserError(f"a beam of {beam} cannot hold the {values['n_best']} best; widen it (beam_size, --beam-size)")
     return _Plan(search=folder.search.model_copy(update={"beam_size": beam}), **values)
+
+
+def _integer(name: str, value: object) -> int:
+    """The argument `name` as an int, numpy's integers too. Raises TypeError for all else."""
+    with contextlib.suppress(TypeError):
+        if not isinstance(value, bool):
+            return operator.index(value)  # type: ignore[arg-type]  # it raises TypeError for what is none
+    raise TypeError(f"{name} must be a whole number, not {value!r}")
 
 
 def _read(source: str, side: Side, limit: int | None) -> _Line:

@@ -33,13 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--beam-size", type=int, metavar="N", help="width of the beam (default: the model's)")
     add("--no-unk", action="store_true", help="never choose the unknown word")
     add("--replace-unk", action="store_true", help="copy the source word that an unknown word looked at most")
-    add(
-        "--batch-size",
-        type=int,
-        default=16,
-        metavar="N",
-        help="most sentences that a thread searches at once (default: 16)",
-    )
+    opening.add_batch_size(parser)
     opening.add_arguments(parser)
     add(
         "--json",
@@ -58,6 +52,8 @@ def run(args: argparse.Namespace) -> int:
         raise UserError(
             "evaluate needs two files, SOURCE and REFERENCE, to translate one and compare it with the other"
         )
+    if args.json not in (None, Path("-")):
+        opening.check_output(args.json)
     files = [path for path in (args.source, args.hypotheses, args.reference) if path is not None]
     texts = dict(zip(files, _read(files, args.encoding, args.errors), strict=True))
     if args.model is None:

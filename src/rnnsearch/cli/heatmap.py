@@ -40,6 +40,7 @@ def run(args: argparse.Namespace) -> int:
     for path in args.output:
         if path.suffix.lower() not in _KINDS:
             raise UserError(f"--output {path}: the name must end in {' or '.join(_KINDS)}")
+        opening.check_output(path)
     if args.target is not None and args.sentence is None:
         raise UserError("--target needs the source sentence on the command line too")
     sentences = [args.sentence] if args.sentence is not None else _standard_input()

@@ -34,8 +34,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     begin.add_argument("--resume", action="store_true", help="go on with an interrupted run; its limits may be changed")
     begin.add_argument("--overwrite", action="store_true", help="start anew where a model or a run is there already")
     add("--init-from", type=Path, metavar="MODEL", help="start from the weights and vocabularies of a model")
-    add("--encoding", default="utf-8", help="encoding of the text files (default: utf-8)")
-    add("--errors", choices=("strict", "replace", "ignore"), default="strict", help="what to do with undecodable bytes")
+    add("--encoding", help="encoding of the text files (default: utf-8)")
+    add("--errors", choices=("strict", "replace", "ignore"), help="what to do with undecodable bytes (default: strict)")
     add("--device", default="cpu", help="cpu or cuda (default: cpu)")
     add("--threads", type=_positive, metavar="N", help="processor threads (default: as PyTorch decides)")
     add("--profile", action="store_true", help="say where the time of ten updates goes, then go on")
@@ -63,6 +63,8 @@ def run(args: argparse.Namespace) -> int:
     }
     if args.resume and args.init_from:
         raise UserError("--init-from says where a new run begins; leave it out with --resume")
+    if args.resume and (args.encoding is not None or args.errors is not None):
+        raise UserError("--encoding and --errors say how text is read, which a resumed run has done; leave them out")
     if args.resume:
         outcome = training.resume(args.model, explicit, preset=args.preset, corpus=args.corpus, **common)
     else:
@@ -73,8 +75,8 @@ def run(args: argparse.Namespace) -> int:
             args.model,
             init_from=args.init_from,
             overwrite=args.overwrite,
-            encoding=args.encoding,
-            errors=args.errors,
+            encoding="utf-8" if args.encoding is None else args.encoding,
+            errors="strict" if args.errors is None else args.errors,
             preset=args.preset or PRESET,
             **common,
         )

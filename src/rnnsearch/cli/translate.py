@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rnnsearch.cli import opening
+from rnnsearch.errors import UserError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -41,13 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "again where nothing is found without)")  # fmt: skip
     add("--replace-unk", action="store_true", help="copy the source word that an unknown word looked at most")
     add("--max-length", type=_count, metavar="N", help="longest line in tokens (default: the model's)")
-    add(
-        "--batch-size",
-        type=_count,
-        default=16,
-        metavar="N",
-        help="most sentences that a thread searches at once (default: 16)",
-    )
+    opening.add_batch_size(parser)
     opening.add_arguments(parser)
     add("--encoding", default="utf-8", help="encoding of the input (default: utf-8)")
     add("--errors", default="strict", choices=("strict", "replace", "ignore"),
@@ -74,10 +69,20 @@ def run(args: argparse.Namespace) -> int:
             replace_unk=args.replace_unk, max_length=args.max_length, batch_size=args.batch_size,
         )  # fmt: skip
         for number, translation in enumerate(translations, done):
-            sys.stdout.buffer.write(form(number, translation).encode("utf-8") + b"\n")
-            sys.stdout.buffer.flush()
+            _write(form(number, translation).encode("utf-8") + b"\n")
         done += len(chunk)
     return 0
+
+
+def _write(data: bytes) -> None:
+    """To standard output, at once. Raises UserError where that fails; BrokenPipeError where nobody reads any more."""
+    try:
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise UserError(f"cannot write to standard output: {error.strerror or error}") from None
 
 
 def _count(text: str) -> int:

@@ -6,6 +6,9 @@ from typing import Any
 
 from rnnsearch.text.clean import CleanCounts
 
+#: Fewer pairs than these are called few.
+FEW = 10_000
+
 
 @dataclass
 class SideReport:
@@ -62,7 +65,8 @@ class Report:
 
     def lines(self) -> list[str]:
         """The report in sentences."""
-        return [self._pairs(), *self._repeated(), *self._characters(), self._development(), *self._coverage()]
+        told = [self._pairs(), *self._few(), *self._repeated(), *self._characters(), self._development()]
+        return [*told, *self._coverage()]
 
     def dropped(self) -> str:
         """What was dropped, as in `50: 3 blank, 47 duplicates`."""
@@ -81,6 +85,12 @@ class Report:
         held_out = f"held out {self.held_out:,}; " if self.held_out is not None else ""
         kept = f"kept {self.kept:,} ({_percent(self.kept, self.read)})"
         return f"read {_pairs(self.read)}; {kept}; {held_out}dropped {self.dropped()}"
+
+    def _few(self) -> list[str]:
+        few = (
+            f"{self.kept:,} pairs are few: expect little of new sentences; with {FEW:,} and more it begins to be of use"
+        )
+        return [few] if self.kept < FEW else []
 
     def _repeated(self) -> list[str]:
         return [f"of the pairs kept, {self.repeated:,} repeat an earlier one"] if self.repeated else []

@@ -1,6 +1,7 @@
 """How a run begins: a new one from text files, or an interrupted one from its folder, with all that is refused."""
 
 import logging
+import re
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,6 +18,9 @@ from rnnsearch.text.prepare import CorpusFiles, Prepared, prepare
 from rnnsearch.training.run_folder import Record, RunFolder, fingerprints
 
 logger = logging.getLogger("rnnsearch")
+
+#: A language, then what there is of script, country and variant: pt_BR, zh-Hans, sr-Latn-RS.
+_LANGUAGE = re.compile(r"[a-z]{2,3}([-_][A-Za-z0-9]{1,8})*")
 
 
 @dataclass
@@ -88,6 +92,7 @@ def resume(
     record = folder.read_record()
     if not record.ready:
         raise UserError(f"{folder.path} was left before its first update; leave out --resume to start it again")
+    _check_languages(languages)
     _same_files("training", record.corpus, corpus)
     _same_files("development", record.dev, dev or ())
     for name, old, new in (
@@ -121,6 +126,7 @@ def _languages(
     corpus: Sequence[Path], named: tuple[str | None, str | None], initial: ModelFolder | None
 ) -> tuple[str, str]:
     """Languages by flag, else of the initial model, else by the endings of the files."""
+    _check_languages(named)
     if initial:
         known: tuple[str | None, str | None] = (initial.source.language, initial.target.language)
         for flag, name, language in zip(("source", "target"), named, known, strict=True):
@@ -135,6 +141,15 @@ def _languages(
             "name them with --source-language and --target-language"
         )
     return source, target
+
+
+def _check_languages(named: tuple[str | None, str | None]) -> None:
+    """Refuse what is no language code: it is printed, and names the tokeniser's rules."""
+    for flag, name in zip(("source", "target"), named, strict=True):
+        if name is not None and not _LANGUAGE.fullmatch(name):
+            raise UserError(
+                f"--{flag}-language {name!r} is no language code; name one such as en, pt_BR, zh-Hans or gsw"
+            )
 
 
 def _resumed_settings(folder: RunFolder, record: Record, values: Mapping[str, Any]) -> Settings:
