@@ -66,7 +66,9 @@ class Model(nn.Module):
         self.initial = _matrices(W_s=(n, n), b_s=(n,))  # RNNencdec's V
         inner = m if settings.factored_output else l
         self.output = _matrices(U_o=(2 * l, n), V_o=(2 * l, m), C_o=(2 * l, context), b_o=(2 * l,),
-                                W_o=(target_size, inner), b_y=(target_size,))  # fmt: skip
+                                b_y=(target_size,))  # fmt: skip
+        if not settings.ties:
+            self.output["W_o"] = nn.Parameter(torch.empty(target_size, inner))
         if settings.factored_output:
             self.output["W_t"] = nn.Parameter(torch.empty(m, l))
 
@@ -83,8 +85,10 @@ class Model(nn.Module):
             elif kind == "paper":
                 scale = 0.0 if short == "v_a" else 0.001 if short in {"W_a", "U_a"} else 0.01
                 p.normal_(0.0, scale, generator=generator) if scale else p.zero_()
-            elif short in {"E_x", "E_y"}:
+            elif short == "E_x" or (short == "E_y" and not self.settings.ties):
                 p.normal_(0.0, 1.0, generator=generator)
+            elif short == "E_y":
+                p.normal_(0.0, 1 / math.sqrt(p.shape[1]), generator=generator)
             else:
                 bound = 1 / math.sqrt(p.shape[-1])
                 p.uniform_(-bound, bound, generator=generator)
@@ -94,12 +98,12 @@ class Model(nn.Module):
         """Loss of a batch: x [B, T_x], y [B, T_y] word ids with the sentence end, masks bool."""
         kind = self.products or self.E_y.dtype
         h, s_0 = self._source(x, x_mask, dropout, kind)
-        Ey = kernels.drop(_embed(y, self.E_y, self.b_Ey), dropout, kind)
+        Ey = kernels.drop(self._target(y), dropout, kind)
         before = torch.cat([torch.zeros_like(Ey[:, :1]), Ey[:, :-1]], dim=1)  # E y_{i-1}; nothing before the first word
         printed = self.settings.decoder_order == "printed"
         s, c = self._recursion(before if printed else Ey, s_0, h, x_mask)
         asked = s[:, 1:] if printed else s[:, :-1]
-        output = Output(**self.output)
+        output = self._output()
         real = y_mask.flatten().nonzero().squeeze(1)
         t = self.equations.readout(output, asked, before, c).flatten(0, 1).index_select(0, real)
         words = y.flatten().index_select(0, real)
@@ -121,14 +125,14 @@ class Model(nn.Module):
         `words` is None before the first word: then E y_{i-1} is zero, and in the authors' order nothing is consumed.
         """
         B, k = state.s.shape[:2]
-        Ey = state.s.new_zeros(B, k, self.E_y.shape[1]) if words is None else _embed(words, self.E_y, self.b_Ey)
+        Ey = state.s.new_zeros(B, k, self.E_y.shape[1]) if words is None else self._target(words)
         unit, s = Unit(**self.decoder), state.s
         if self.settings.decoder_order == "authors" and words is not None:
             s = paper.gated_unit(unit, Ey, s, state.c)
         alpha, c = self._look(memory, s)
         if self.settings.decoder_order == "printed":
             s = paper.gated_unit(unit, Ey, s, c)
-        output = Output(**self.output)
+        output = self._output()
         return State(s, c), paper.log_p(output, paper.readout(output, s, Ey, c)), alpha
 
     def _source(self, x: Tensor, x_mask: Tensor, p: float, kind: torch.dtype) -> tuple[Tensor, Tensor]:
@@ -142,6 +146,14 @@ class Model(nn.Module):
         h = self.equations.annotations(Ex, x_mask, forward, Unit(**self.encoder_backward))
         # s_0 = tanh(W_s h<-_1)
         return kernels.drop(h, p, kind), torch.tanh(linear(h[:, 0, W_s.shape[1] :], W_s, b_s))
+
+    def _target(self, y: Tensor) -> Tensor:
+        """E y. Where E_y is the output matrix too, whose rows are short, times sqrt(m)."""
+        E = self.E_y
+        return _embed(y, E, self.b_Ey, math.sqrt(E.shape[1]) if self.settings.ties else 1.0)
+
+    def _output(self) -> Output:
+        return Output(**({"W_o": self.E_y} | dict(self.output)))
 
     def _recursion(self, Ey: Tensor, s_0: Tensor, h: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         unit = Unit(**self.decoder)
@@ -177,8 +189,8 @@ def _unit(m: int, n: int, context: int = 0) -> nn.ParameterDict:
     return _matrices(**shapes)
 
 
-def _embed(words: Tensor, E: Tensor, b: Tensor | None) -> Tensor:
-    Ew = embedding(words, E)
+def _embed(words: Tensor, E: Tensor, b: Tensor | None, scale: float = 1.0) -> Tensor:
+    Ew = embedding(words, E) if scale == 1 else embedding(words, E) * scale
     return Ew if b is None else Ew + b
 
 
