@@ -36,6 +36,14 @@ def test_adam_moves_by_the_learning_rate_at_first():
     assert p.tolist() == pytest.approx([0.99, 1.01], abs=1e-5)
 
 
+def test_tables_of_embeddings_move_as_many_times_as_far_as_their_numbers_are_larger():
+    matrix, table = torch.nn.Parameter(torch.zeros(2, 9)), torch.nn.Parameter(torch.zeros(3, 9))
+    settings = TrainingSettings(learning_rate=0.01, warmup=0, clip_norm=1e9)
+    Optimiser([matrix, table], settings, [table]).step(matrix.sum() + table.sum())
+    assert torch.allclose(matrix, torch.full((2, 9), -0.01), rtol=1e-4)
+    assert torch.allclose(table, torch.full((3, 9), -0.03), rtol=1e-4)
+
+
 def test_the_rate_rises_in_even_steps_and_then_stays():
     p = parameter(1.0)
     optimiser = Optimiser([p], TrainingSettings(learning_rate=0.01, warmup=4))

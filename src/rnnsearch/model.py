@@ -85,13 +85,16 @@ class Model(nn.Module):
             elif kind == "paper":
                 scale = 0.0 if short == "v_a" else 0.001 if short in {"W_a", "U_a"} else 0.01
                 p.normal_(0.0, scale, generator=generator) if scale else p.zero_()
-            elif short == "E_x" or (short == "E_y" and not self.settings.ties):
-                p.normal_(0.0, 1.0, generator=generator)
-            elif short == "E_y":
-                p.normal_(0.0, 1 / math.sqrt(p.shape[1]), generator=generator)
+            elif short in {"E_x", "E_y"}:
+                large = any(p is table for table in self.tables())
+                p.normal_(0.0, 1.0 if large else 1 / math.sqrt(p.shape[1]), generator=generator)
             else:
                 bound = 1 / math.sqrt(p.shape[-1])
                 p.uniform_(-bound, bound, generator=generator)
+
+    def tables(self) -> list[nn.Parameter]:
+        """The embeddings whose numbers are about 1; a tied E_y is an output matrix as well and has smaller ones."""
+        return [self.E_x] if self.settings.ties else [self.E_x, self.E_y]
 
     def loss(self, x: Tensor, x_mask: Tensor, y: Tensor, y_mask: Tensor, *, dropout: float = 0.0,
              label_smoothing: float = 0.0) -> Loss:  # fmt: skip

@@ -1,7 +1,7 @@
 """Updates: Adadelta as the paper has it, Adam for the other presets; the clip; and the skip of what is not finite."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import torch
@@ -16,12 +16,22 @@ LEAST_SHARE = 1 / 16
 
 
 class Optimiser:
-    """One step of learning from the gradients of `parameters`: the norm, the clip, the step or the skip."""
+    """One step of learning from the gradients of `parameters`: the norm, the clip, the step or the skip.
 
-    def __init__(self, parameters: Iterable[torch.nn.Parameter], settings: TrainingSettings) -> None:
+    tables: those of them [words, m] whose numbers are about 1, where those of other matrices are about 1 / sqrt(width).
+    Adam moves all numbers alike; it moves these sqrt(m) times as far, so that words are learnt as soon as all else.
+    """
+
+    def __init__(
+        self,
+        parameters: Iterable[torch.nn.Parameter],
+        settings: TrainingSettings,
+        tables: Sequence[torch.nn.Parameter] = (),
+    ) -> None:
         self._parameters = list(parameters)
         self._settings = settings
-        self._torch = _torch_optimiser(self._parameters, settings)
+        moved = tables if settings.optimiser == "adam" else ()  # Adadelta finds the units of each weight by itself
+        self._torch = _torch_optimiser(_groups(self._parameters, moved), settings)
         self._rate = settings.learning_rate
         self._updates = 0
         self.skipped = 0
@@ -50,7 +60,7 @@ class Optimiser:
         if norm >= self._settings.clip_norm:
             torch._foreach_mul_(gradients, self._settings.clip_norm / norm)
         for group in self._torch.param_groups:
-            group["lr"] = self.learning_rate
+            group["lr"] = self.learning_rate * group["reach"]
         self._torch.step()
         self._updates += 1
         self.skipped_in_a_row = 0
@@ -107,9 +117,16 @@ class Optimiser:
         self.skipped, self.skipped_in_a_row = state["skipped"], state["skipped_in_a_row"]
 
 
-def _torch_optimiser(parameters: list[torch.nn.Parameter], settings: TrainingSettings) -> torch.optim.Optimizer:
+def _groups(parameters: list[torch.nn.Parameter], tables: Sequence[torch.nn.Parameter]) -> list[dict[str, Any]]:
+    """The parameters by how far they move, in multiples of the learning rate."""
+    apart = {id(table) for table in tables}
+    groups: list[dict[str, Any]] = [{"params": [p for p in parameters if id(p) not in apart], "reach": 1.0}]
+    return groups + [{"params": [table], "reach": math.sqrt(table.shape[1])} for table in tables]
+
+
+def _torch_optimiser(groups: list[dict[str, Any]], settings: TrainingSettings) -> torch.optim.Optimizer:
     if settings.optimiser == "adadelta":
         # Both epsilons lie inside the square roots and there is no learning rate: the paper's Adadelta.
-        return torch.optim.Adadelta(parameters, lr=1.0, rho=0.95, eps=1e-6)
+        return torch.optim.Adadelta(groups, lr=1.0, rho=0.95, eps=1e-6)
     # The fused step needs a third of the time of the plain one on a CPU.
-    return torch.optim.Adam(parameters, lr=settings.learning_rate, betas=(0.9, 0.999), fused=True)
+    return torch.optim.Adam(groups, lr=settings.learning_rate, betas=(0.9, 0.999), fused=True)

@@ -72,7 +72,9 @@ class Trainer:
         self._model = Model(self._settings.model, len(source.vocabulary), len(target.vocabulary), products=products)
         self._model.to(self._device)
         logger.info("%s with %s weights", self._settings.model.architecture, f"{parameter_count(self._model):,}")
-        self._optimiser = Optimiser(self._model.parameters(), self._settings.training)
+        scaled = self._settings.training.initialisation == "scaled"
+        tables = self._model.tables() if scaled else []
+        self._optimiser = Optimiser(self._model.parameters(), self._settings.training, tables)
         self._average = Average(self._model, self._settings.training.average)
         self._state = State()
         self._before = (0.0, 0)
