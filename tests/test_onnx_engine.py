@@ -25,7 +25,6 @@ KINDS = [
         ("rnnsearch", "rnnencdec"), ("printed", "authors"), ((False, False), (True, True), (False, True))
     )
 ]
-KINDS += [{"tied": True, "maxout_size": 12}, {"tied": True, "factored_output": True, "decoder_order": "printed"}]
 ROWS = [[3], [7, 4, 5, 9, 30, 2, 8, 8, 11], [], [12, 13, 14], [21] * 6, [40, 2, 41, 3]]
 LINES = ["the king sleeps .", "", "a", "the old friend of the king sees a school .", "the the the", "who ?", "a b c"]
 
@@ -35,8 +34,7 @@ def model_of(kind, seed=1):
     torch = pytest.importorskip("torch")
     from rnnsearch.model import Model
 
-    sizes = {"embedding_size": 12, "hidden_size": 20, "attention_size": 11, "maxout_size": 9}
-    settings = ModelSettings(**(sizes | kind))
+    settings = ModelSettings(embedding_size=12, hidden_size=20, attention_size=11, maxout_size=9, **kind)
     model = Model(settings, 50, 150)
     generator = torch.Generator().manual_seed(seed)
     for p in model.parameters():

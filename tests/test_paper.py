@@ -16,8 +16,10 @@ ORDERS = ["printed", "authors"]
 
 
 def tiny(architecture: str = "rnnsearch", order: str = "printed", **more: object) -> Model:
-    sizes = {"embedding_size": 4, "hidden_size": 5, "attention_size": 3, "maxout_size": 6}
-    settings = ModelSettings(architecture=architecture, decoder_order=order, **(sizes | more))
+    settings = ModelSettings(
+        architecture=architecture, embedding_size=4, hidden_size=5, attention_size=3, maxout_size=6,
+        decoder_order=order, **more,
+    )  # fmt: skip
     model = Model(settings, 9, 11, paper).double()
     model.initialise("scaled", 7)
     with torch.no_grad():
@@ -152,28 +154,6 @@ def test_step_by_step_is_the_loss(architecture: str, order: str, extra: bool) ->
         state, log_p, _ = model.step(memory, state, y[:, i - 1 : i] if i else None)
         total -= log_p[:, 0].gather(1, y[:, i : i + 1]).sum().item()
     assert model.loss(x, x_mask, y, torch.ones_like(y, dtype=torch.bool)).nll.item() == pytest.approx(total, rel=1e-12)
-
-
-@pytest.mark.parametrize("factored", [False, True])
-def test_a_tied_model_is_one_whose_two_matrices_are_one(factored: bool) -> None:
-    """W_o is E_y and words are read as sqrt(m) E_y; the gradient of E_y is that of both."""
-    model = tiny(tied=True, factored_output=factored, maxout_size=6 if factored else 4)
-    assert model.settings.ties
-    apart = Model(model.settings.model_copy(update={"tied": False}), len(model.E_x), len(model.E_y)).double()
-    E, root = model.E_y.detach(), math.sqrt(4)
-    apart.load_state_dict(model.state_dict() | {"E_y": E * root, "output.W_o": E})
-    x, x_mask, y, y_mask = batch(model, B=2)
-    one, two = (m.loss(x, x_mask, y, y_mask, label_smoothing=0.1).total for m in (model, apart))
-    assert one.item() == pytest.approx(two.item(), rel=1e-12)
-    of_one = torch.autograd.grad(one, model.E_y)[0]
-    of_two = torch.autograd.grad(two, [apart.E_y, apart.output["W_o"]])
-    assert torch.allclose(of_one, root * of_two[0] + of_two[1], rtol=1e-10, atol=1e-12)
-
-
-def test_matrices_of_different_widths_are_not_tied() -> None:
-    model = tiny(tied=True, maxout_size=5)
-    assert not model.settings.ties
-    assert "W_o" in model.output
 
 
 def test_the_first_word_has_no_previous_word() -> None:
@@ -350,8 +330,6 @@ def test_presets_are_the_papers() -> None:
             0,
         )
         assert (s.search.normalise, s.search.retry) == (False, True)
-    assert not p.model.tied
-    assert not g.model.tied
     assert (p.model.decoder_order, p.model.factored_output, p.model.embedding_bias, p.search.minimum_length) == (
         "printed",
         False,

@@ -43,12 +43,6 @@ class ModelSettings(Group):
     )
     factored_output: bool = Field(False, description="output matrix as two factors, l x m and m x K_y (authors' code)")
     embedding_bias: bool = Field(False, description="one bias shared by all words of an embedding (authors' code)")
-    tied: bool = Field(False, description="one matrix for target embeddings and output, where both are as wide")
-
-    @property
-    def ties(self) -> bool:
-        """Whether W_o is E_y: it is `tied`, and their widths allow it. Then words are read as sqrt(m) E_y."""
-        return self.tied and (self.factored_output or self.embedding_size == self.maxout_size)
 
 
 class DataSettings(Group):
@@ -173,13 +167,12 @@ _PRESETS: dict[str, dict[str, Any]] = {
     "paper": _PAPER,
     "groundhog": _PAPER
     | {"decoder_order": "authors", "factored_output": True, "embedding_bias": True, "minimum_length": True},
-    "base": {"tied": True},
+    "base": {},
     "small": {
         "embedding_size": 128,
         "hidden_size": 192,
         "attention_size": 128,
         "maxout_size": 128,
-        "tied": True,
         "tokeniser": "moses",
         "vocabulary_size": 3000,
         "batch_tokens": 1200,

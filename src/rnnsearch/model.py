@@ -66,9 +66,7 @@ class Model(nn.Module):
         self.initial = _matrices(W_s=(n, n), b_s=(n,))  # RNNencdec's V
         inner = m if settings.factored_output else l
         self.output = _matrices(U_o=(2 * l, n), V_o=(2 * l, m), C_o=(2 * l, context), b_o=(2 * l,),
-                                b_y=(target_size,))  # fmt: skip
-        if not settings.ties:
-            self.output["W_o"] = nn.Parameter(torch.empty(target_size, inner))
+                                W_o=(target_size, inner), b_y=(target_size,))  # fmt: skip
         if settings.factored_output:
             self.output["W_t"] = nn.Parameter(torch.empty(m, l))
 
@@ -86,27 +84,26 @@ class Model(nn.Module):
                 scale = 0.0 if short == "v_a" else 0.001 if short in {"W_a", "U_a"} else 0.01
                 p.normal_(0.0, scale, generator=generator) if scale else p.zero_()
             elif short in {"E_x", "E_y"}:
-                large = any(p is table for table in self.tables())
-                p.normal_(0.0, 1.0 if large else 1 / math.sqrt(p.shape[1]), generator=generator)
+                p.normal_(0.0, 1.0, generator=generator)
             else:
                 bound = 1 / math.sqrt(p.shape[-1])
                 p.uniform_(-bound, bound, generator=generator)
 
     def tables(self) -> list[nn.Parameter]:
-        """The embeddings whose numbers are about 1; a tied E_y is an output matrix as well and has smaller ones."""
-        return [self.E_x] if self.settings.ties else [self.E_x, self.E_y]
+        """The embeddings, whose numbers are about 1 where those of other matrices are about 1 / sqrt(width)."""
+        return [self.E_x, self.E_y]
 
     def loss(self, x: Tensor, x_mask: Tensor, y: Tensor, y_mask: Tensor, *, dropout: float = 0.0,
              label_smoothing: float = 0.0) -> Loss:  # fmt: skip
         """Loss of a batch: x [B, T_x], y [B, T_y] word ids with the sentence end, masks bool."""
         kind = self.products or self.E_y.dtype
         h, s_0 = self._source(x, x_mask, dropout, kind)
-        Ey = kernels.drop(self._target(y), dropout, kind)
+        Ey = kernels.drop(_embed(y, self.E_y, self.b_Ey), dropout, kind)
         before = torch.cat([torch.zeros_like(Ey[:, :1]), Ey[:, :-1]], dim=1)  # E y_{i-1}; nothing before the first word
         printed = self.settings.decoder_order == "printed"
         s, c = self._recursion(before if printed else Ey, s_0, h, x_mask)
         asked = s[:, 1:] if printed else s[:, :-1]
-        output = self._output()
+        output = Output(**self.output)
         real = y_mask.flatten().nonzero().squeeze(1)
         t = self.equations.readout(output, asked, before, c).flatten(0, 1).index_select(0, real)
         words = y.flatten().index_select(0, real)
@@ -128,14 +125,14 @@ class Model(nn.Module):
         `words` is None before the first word: then E y_{i-1} is zero, and in the authors' order nothing is consumed.
         """
         B, k = state.s.shape[:2]
-        Ey = state.s.new_zeros(B, k, self.E_y.shape[1]) if words is None else self._target(words)
+        Ey = state.s.new_zeros(B, k, self.E_y.shape[1]) if words is None else _embed(words, self.E_y, self.b_Ey)
         unit, s = Unit(**self.decoder), state.s
         if self.settings.decoder_order == "authors" and words is not None:
             s = paper.gated_unit(unit, Ey, s, state.c)
         alpha, c = self._look(memory, s)
         if self.settings.decoder_order == "printed":
             s = paper.gated_unit(unit, Ey, s, c)
-        output = self._output()
+        output = Output(**self.output)
         return State(s, c), paper.log_p(output, paper.readout(output, s, Ey, c)), alpha
 
     def _source(self, x: Tensor, x_mask: Tensor, p: float, kind: torch.dtype) -> tuple[Tensor, Tensor]:
@@ -149,14 +146,6 @@ class Model(nn.Module):
         h = self.equations.annotations(Ex, x_mask, forward, Unit(**self.encoder_backward))
         # s_0 = tanh(W_s h<-_1)
         return kernels.drop(h, p, kind), torch.tanh(linear(h[:, 0, W_s.shape[1] :], W_s, b_s))
-
-    def _target(self, y: Tensor) -> Tensor:
-        """E y. Where E_y is the output matrix too, whose rows are short, times sqrt(m)."""
-        E = self.E_y
-        return _embed(y, E, self.b_Ey, math.sqrt(E.shape[1]) if self.settings.ties else 1.0)
-
-    def _output(self) -> Output:
-        return Output(**({"W_o": self.E_y} | dict(self.output)))
 
     def _recursion(self, Ey: Tensor, s_0: Tensor, h: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         unit = Unit(**self.decoder)
@@ -192,8 +181,8 @@ def _unit(m: int, n: int, context: int = 0) -> nn.ParameterDict:
     return _matrices(**shapes)
 
 
-def _embed(words: Tensor, E: Tensor, b: Tensor | None, scale: float = 1.0) -> Tensor:
-    Ew = embedding(words, E) if scale == 1 else embedding(words, E) * scale
+def _embed(words: Tensor, E: Tensor, b: Tensor | None) -> Tensor:
+    Ew = embedding(words, E)
     return Ew if b is None else Ew + b
 
 

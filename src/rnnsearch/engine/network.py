@@ -5,7 +5,6 @@ the contexts enter through matrices only, so the annotations are multiplied by t
 weighs the products: C c_i = sum_j alpha_ij (C h_j); the best words are sought in blocks that hold them.
 """
 
-import math
 import threading
 from collections.abc import Callable, Mapping, Sequence
 
@@ -43,16 +42,8 @@ def shapes(settings: ModelSettings, source_size: int, target_size: int) -> dict[
     found |= {"initial.W_s": (n, n), "initial.b_s": (n,), "output.U_o": (2 * l, n), "output.V_o": (2 * l, m)}
     found |= {"output.C_o": (2 * l, context), "output.b_o": (2 * l,), "output.b_y": (target_size,)}
     if settings.factored_output:
-        found |= {"output.W_t": (m, l)}
-    return found if settings.ties else found | {"output.W_o": (target_size, m if settings.factored_output else l)}
-
-
-def untied(settings: ModelSettings, weights: Weights) -> Weights:
-    """The weights with a W_o and an E_y of their own, whether or not they were learnt as one matrix."""
-    if not settings.ties:
-        return weights
-    E_y = weights["E_y"]
-    return {**weights, "output.W_o": E_y, "E_y": E_y * np.float32(math.sqrt(settings.embedding_size))}
+        return found | {"output.W_t": (m, l), "output.W_o": (target_size, m)}
+    return found | {"output.W_o": (target_size, l)}
 
 
 class WordTable:

@@ -10,17 +10,7 @@ from numpy.typing import NDArray
 from rnnsearch.config import ModelSettings
 from rnnsearch.engine import Ids, Mask, Precision, Scores, checked_weights, fill
 from rnnsearch.engine.graph import Graph
-from rnnsearch.engine.network import (
-    BLOCK,
-    Weights,
-    WordTable,
-    encoder,
-    largest_product,
-    shapes,
-    step,
-    untied,
-    words_added,
-)  # fmt: skip
+from rnnsearch.engine.network import BLOCK, Weights, WordTable, encoder, largest_product, shapes, step, words_added
 from rnnsearch.model_folder import ModelFolder
 
 #: Words given out beyond the beam, because so many may be banned: the sentence end and the unknown word.
@@ -59,7 +49,6 @@ class OnnxEngine:
     """Answers search with two sessions; any number of threads may use it at once, each call runs in its caller's."""
 
     def __init__(self, settings: ModelSettings, weights: Weights, *, int8: bool) -> None:
-        weights = untied(settings, weights)
         self._size = len(weights["E_y"])
         added = _Session(words_added(weights))
         self._table = WordTable(settings, weights, lambda Ey: added.run({"Ey": Ey}, ["rows"])["rows"])
