@@ -180,8 +180,8 @@ def test_a_collapsed_model_is_warned_of(tmp_path, files, monkeypatch, caplog):
 def test_what_is_never_finite_ends_with_advice_and_saved_state(tmp_path, files, monkeypatch):
     whole = Trainer._loss
 
-    def diverge(self, indices):
-        objective, loss = whole(self, indices)
+    def diverge(self, indices, p):
+        objective, loss = whole(self, indices, p)
         return (objective * math.nan if self._state.update >= 4 else objective), loss
 
     monkeypatch.setattr(Trainer, "_loss", diverge)
@@ -195,8 +195,8 @@ def test_what_is_never_finite_ends_with_advice_and_saved_state(tmp_path, files, 
 def test_a_single_bad_update_is_skipped(tmp_path, files, monkeypatch, caplog):
     whole, calls = Trainer._loss, []
 
-    def once(self, indices):
-        objective, loss = whole(self, indices)
+    def once(self, indices, p):
+        objective, loss = whole(self, indices, p)
         calls.append(1)
         return (objective * math.inf if len(calls) == 6 else objective), loss
 
@@ -207,8 +207,22 @@ def test_a_single_bad_update_is_skipped(tmp_path, files, monkeypatch, caplog):
     assert load_checkpoint(tmp_path / "m.run" / "checkpoints")[1]["optimiser"]["skipped"] == 1
 
 
+def test_the_dearest_batch_is_run_with_all_the_dropout_that_is_to_come(tmp_path, files, monkeypatch):
+    whole, seen = Trainer._loss, []
+
+    def noted(self, indices, p):
+        seen.append(p)
+        return whole(self, indices, p)
+
+    monkeypatch.setattr(Trainer, "_loss", noted)
+    values = settings(max_updates=2, dropout=0.25, dropout_epochs=1e6)
+    train(values, files["train"], tmp_path / "m", dev=files["dev"])
+    assert seen[0] == 0.25
+    assert max(seen[1:]) < 1e-4
+
+
 def test_too_little_memory_shows_before_the_first_update(tmp_path, files, monkeypatch, caplog):
-    def lack(self, indices):
+    def lack(self, indices, p):
         raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 99 bytes")
 
     monkeypatch.setattr(Trainer, "_loss", lack)
@@ -398,8 +412,8 @@ def test_fine_tuning_starts_from_the_weights_and_vocabularies_of_a_model(tmp_pat
 def test_what_is_differentiated_is_a_sum_or_a_mean_over_tokens(tmp_path, files, monkeypatch, kind):
     whole, seen = Trainer._loss, []
 
-    def noted(self, indices):
-        objective, loss = whole(self, indices)
+    def noted(self, indices, p):
+        objective, loss = whole(self, indices, p)
         seen.append((objective.item(), loss.total.item(), loss.tokens))
         return objective, loss
 

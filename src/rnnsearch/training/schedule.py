@@ -47,10 +47,8 @@ def dropout(state: State, training: TrainingSettings, epoch: int) -> float:
 
     It rises with the passes over the text: what is seen for the first time cannot be learnt by heart.
     """
-    passed = state.epoch + state.batch / epoch
-    return (
-        training.dropout * min(1.0, passed / training.dropout_epochs) if training.dropout_epochs else training.dropout
-    )
+    passed, rise = state.epoch + state.batch / epoch, training.dropout_epochs
+    return training.dropout * (passed / rise if passed < rise else 1)
 
 
 def progressed(state: State, rank: list[float]) -> bool:

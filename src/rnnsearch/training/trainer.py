@@ -208,11 +208,10 @@ class Trainer:
         """Batches behind us, over all epochs (which differ a little in size)."""
         return self._state.epoch * self._size + self._state.batch
 
-    def _loss(self, indices: NDArray[np.int64]) -> tuple[torch.Tensor, Loss]:
-        """The objective to differentiate, and the loss of a batch."""
+    def _loss(self, indices: NDArray[np.int64], p: float) -> tuple[torch.Tensor, Loss]:
+        """The objective to differentiate, and the loss of a batch, with dropout p."""
         training = self._settings.training
         batch = to_torch(collate([self._run.text.store.pair(int(i)) for i in indices]), self._device)
-        p = dropout(self._state, training, self._size)
         loss = self._model.loss(*batch, dropout=p, label_smoothing=training.label_smoothing)
         return (loss.total if training.loss == "sum" else loss.total / loss.tokens), loss
 
@@ -223,7 +222,7 @@ class Trainer:
         told = f"{len(self._dearest)} pairs, {T_x} x {T_y} tokens"
         logger.info("running the dearest batch first: %s", told)
         try:
-            self._loss(self._dearest)[0].backward()  # type: ignore[no-untyped-call]
+            self._loss(self._dearest, self._settings.training.dropout)[0].backward()  # type: ignore[no-untyped-call]
         except (RuntimeError, MemoryError) as error:
             raise _out_of_memory(error, told, self._settings) from None
         self._optimiser.forget()
@@ -236,7 +235,7 @@ class Trainer:
         """One batch: an update, or the skip of one that is not finite; its target tokens."""
         started = time.monotonic()
         state = self._state
-        objective, loss = self._loss(self._next)
+        objective, loss = self._loss(self._next, dropout(state, self._settings.training, self._size))
         norm = self._optimiser.step(objective)
         epoch = state.epoch + 1
         self._advance()
