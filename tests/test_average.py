@@ -74,11 +74,3 @@ def test_without_a_share_the_weights_themselves_are_judged():
     average.follow(EVERY)
     assert average.model is network
     assert average.tensors() == {}
-
-
-def test_a_run_that_had_no_average_begins_one():
-    network = model()
-    fill(network, 3.0)
-    average = Average(network, 0.1)
-    average.restore({})
-    assert values(average.model) == {3.0}

@@ -79,11 +79,12 @@ def test_none_usable_is_one_sentence(tmp_path):
         load_checkpoint(tmp_path)
 
 
-def test_a_newer_format_is_refused_and_left_alone(tmp_path, monkeypatch):
-    monkeypatch.setattr(checkpoint, "FORMAT", checkpoint.FORMAT + 1)
+@pytest.mark.parametrize(("other", "told"), [(1, "newer version"), (-1, "older version")])
+def test_another_format_is_refused_and_left_alone(tmp_path, monkeypatch, other, told):
+    monkeypatch.setattr(checkpoint, "FORMAT", checkpoint.FORMAT + other)
     path = save(tmp_path, 1)
     monkeypatch.undo()
-    with pytest.raises(UserError, match="newer version"):
+    with pytest.raises(UserError, match=told):
         load_checkpoint(tmp_path)
     assert path.is_dir()
 

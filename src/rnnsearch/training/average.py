@@ -6,7 +6,7 @@ import torch
 
 from rnnsearch.model import Model
 
-#: Updates between two steps of the average: at each one they would cost two hundredths of the training time.
+#: Updates between two steps of the average: each goes over all weights of both models.
 EVERY = 8
 
 
@@ -40,11 +40,9 @@ class Average:
         return self.model.state_dict() if self._share else {}
 
     def restore(self, tensors: Mapping[str, torch.Tensor]) -> None:
-        """Take over what `tensors` gave; of a run that had no average yet, begin one."""
-        if tensors and self._share:
+        """Take over what `tensors` gave."""
+        if self._share:
             self.model.load_state_dict(tensors)
-        else:
-            self.start()
 
 
 def _another(model: Model) -> Model:

@@ -15,7 +15,8 @@ from safetensors.torch import load_file, save_file
 
 from rnnsearch.errors import UserError
 
-FORMAT = 1
+#: 2: with averaged weights, and Adam's averages in the order of its groups.
+FORMAT = 2
 #: The newest, and the one before it in case the newest is found damaged.
 KEPT = 2
 TENSORS = "state.safetensors"
@@ -89,6 +90,8 @@ def _read(path: Path) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
         told = content.pop("sha256")
         if content["format"] > FORMAT:
             raise UserError(f"{path} was written by a newer version of rnnsearch; update rnnsearch to resume it")
+        if content["format"] < FORMAT:
+            raise UserError(f"{path} was written by an older version of rnnsearch; start anew with --overwrite")
         if told != _content_sha256(content):
             raise Damaged(f"{STATE} does not match its checksum")
         if content["tensors_sha256"] != _sha256(path / TENSORS):
