@@ -1,8 +1,6 @@
 """`Translator`: the public noun. Text in, `Translation` out, line for line, with the alignment of its words."""
 
-import contextlib
 import logging
-import operator
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -375,10 +373,9 @@ def _plan(options: Options, folder: ModelFolder) -> _Plan:
 
 def _integer(name: str, value: object) -> int:
     """The argument `name` as an int, numpy's integers too. Raises TypeError for all else."""
-    with contextlib.suppress(TypeError):
-        if not isinstance(value, bool):
-            return operator.index(value)  # type: ignore[arg-type]  # it raises TypeError for what is none
-    raise TypeError(f"{name} must be a whole number, not {value!r}")
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise TypeError(f"{name} must be a whole number, not {value!r}")
+    return int(value)
 
 
 def _read(source: str, side: Side, limit: int | None) -> _Line:
