@@ -168,7 +168,7 @@ def test_a_program_is_watched_from_its_start_to_its_end(tmp_path):
     source = tmp_path / "lines"
     source.write_text("one\ntwo\n", encoding="utf-8")
     script = (
-        "import sys; held = b'x' * 60_000_000; print(sys.stdin.read(), end='', flush=True); import time; time.sleep(.2)"
+        "import sys; held = b'x' * (60 << 20); print(sys.stdin.read(), end='', flush=True); import time; time.sleep(.2)"
     )
     seen = watch([sys.executable, "-c", script], standard_input=source)
     assert seen.lines == ["one", "two"] and seen.first is not None
