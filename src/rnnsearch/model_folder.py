@@ -81,6 +81,15 @@ class ModelFolder:
             raise UserError(f"{self.path} is an {self.model.architecture} model, which looks at one fixed vector: "
                             "it has no alignment to show")  # fmt: skip
 
+    def require_same_text(self, other: "ModelFolder") -> None:
+        """Raise UserError unless `other` turns text into the same ids as this model, as one ensemble must."""
+        for mine, others in (self.source, other.source), (self.target, other.target):
+            if mine.config() != others.config():
+                raise UserError(
+                    f"{self.path} and {other.path} have not the same {mine.role} vocabulary: the models of an ensemble "
+                    "must be trained on the same text with the same [data] settings, each with another --seed"
+                )
+
     def metadata(self) -> dict[str, str]:
         """What the training said of these weights: updates, development BLEU ... ({} where nothing)."""
         from safetensors import safe_open

@@ -187,11 +187,21 @@ class _Chunk:
 
 
 class Translator:
-    """A model that translates. One instance may be used from several threads: all work is done in some of its own."""
+    """A model, or an ensemble of models, that translates. One instance may be used from several threads: all work is
+    done in some of its own.
 
-    def __init__(self, folder: ModelFolder, make_engine: Callable[[], Engine], threads: int = 1) -> None:
+    folders: the models; folder: the first of them, whose text codecs and search settings all share.
+    """
+
+    def __init__(
+        self,
+        folder: ModelFolder,
+        make_engine: Callable[[], Engine],
+        threads: int = 1,
+        others: Sequence[ModelFolder] = (),
+    ) -> None:
         """`threads`: how many search at once, each a batch of its own; the engine must bear it."""
-        self.folder = folder
+        self.folder, self.folders = folder, (folder, *others)
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="rnnsearch")
         self._text = threading.Lock()  # held by who reads or writes: tokenisers are not made for several threads
         self._closed = False
@@ -199,10 +209,17 @@ class Translator:
 
     @classmethod
     def load(
-        cls, path: str | Path, *, threads: int | None = None, device: str = "cpu", precision: Precision = "auto"
+        cls,
+        path: str | Path,
+        *others: str | Path,
+        threads: int | None = None,
+        device: str = "cpu",
+        precision: Precision = "auto",
     ) -> Self:
-        """Open a model folder. Raises UserError where it is missing, damaged or of a newer format.
+        """Open a model folder, or several: their ensemble, of which the probabilities are averaged word by word.
 
+        Raises UserError where one is missing, damaged or of a newer format, and where the models of an ensemble do not
+        have the same vocabularies; the first one's settings of the search hold.
         threads: processor threads (default: all that this process may use). device: another one than `cpu` needs
         PyTorch. precision: `float32`, `int8` (a fraction of the time, hardly other translations), or `auto`, the
         fastest that is exact on this processor.
@@ -211,9 +228,12 @@ class Translator:
             threads = _integer("threads", threads)
             if not 1 <= threads <= MOST_THREADS:
                 raise UserError(f"threads must be from 1 to {MOST_THREADS:,}, not {threads}")
-        folder = ModelFolder.open(Path(path))
+        folders = [ModelFolder.open(Path(each)) for each in (path, *others)]
+        for other in folders[1:]:
+            folders[0].require_same_text(other)
         at_once = 1 if device != "cpu" else threads or _processors()
-        return cls(folder, partial(open_engine, folder, device=device, threads=threads, precision=precision), at_once)
+        make_engine = partial(open_engine, *folders, device=device, threads=threads, precision=precision)
+        return cls(folders[0], make_engine, at_once, folders[1:])
 
     @overload
     def translate(self, lines: str, **options: Unpack[Options]) -> Translation: ...  # type: ignore[overload-overlap]
@@ -236,6 +256,11 @@ class Translator:
         """The given `target` as a translation of `source`: its probability and alignment under the model."""
         return self._work(self._align, source, target)
 
+    def require_alignment(self) -> None:
+        """Raise UserError where a model has no alignment to show."""
+        for folder in self.folders:
+            folder.require_alignment()
+
     def close(self) -> None:
         """End the threads and give the model's memory back; not needed at the end of a program."""
         if not self._closed:
@@ -253,7 +278,7 @@ class Translator:
         """Threads and engines cannot be pickled or copied: the TypeError says what to do instead."""
         raise TypeError(
             "a Translator cannot be pickled or copied; load it again where it is needed: "
-            f"Translator.load({str(self.folder.path)!r})"
+            f"Translator.load({', '.join(repr(str(folder.path)) for folder in self.folders)})"
         )
 
     def _work(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:

@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("source", type=Path, nargs="?", metavar="SOURCE", help="text to translate, plain or .gz")
     add("reference", type=Path, metavar="REFERENCE", help="its translation by people, line for line")
     what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument("--model", type=Path, metavar="DIR", help="model folder")
+    what.add_argument("--model", **opening.MODEL)
     what.add_argument("--hypotheses", type=Path, metavar="FILE", help="score these translations, line for line")
     add("--tokenised", action="store_true", help="the text is tokenised already: its tokens are what spaces separate")
     add("--language", help="code of the target language (default: the model's, or the ending of REFERENCE)")
@@ -110,7 +110,7 @@ def _signature(args: argparse.Namespace, translator: "Translator") -> str:
     rule = [name for name, used in (("avoided", args.no_unk), ("replaced", args.replace_unk)) if used]
     return "|".join([
         f"rnnsearch:{__version__}",
-        f"model:{args.model.resolve().name}",
+        f"model:{'+'.join(folder.path.resolve().name for folder in translator.folders)}",
         f"beam:{args.beam_size or search.beam_size}",
         f"norm:{'length' if search.normalise else 'none'}",
         f"unk:{'+'.join(rule) or 'kept'}",

@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add = parser.add_argument
     add("sentence", nargs="?", metavar="SENTENCE", help="source sentence (default: the lines of standard input)")
-    add("--model", type=Path, required=True, metavar="DIR", help="model folder")
+    opening.add_model(parser)
     add("--target", metavar="TEXT", help="draw this translation of SENTENCE rather than the model's own")
     add("--output", type=Path, action="append", default=[], metavar="FILE",
         help="a .png of one sentence or an .html page of any number; may be given more than once")  # fmt: skip
@@ -59,7 +59,7 @@ def _standard_input() -> list[str]:
 def _translations(args: argparse.Namespace, sentences: Sequence[str]) -> "list[Translation]":
 
     translator = opening.open_translator(args)
-    translator.folder.require_alignment()
+    translator.require_alignment()
     if args.target is not None:
         return [translator.align(sentences[0], args.target)]
     return list(translator.translate(sentences, beam_size=args.beam_size))

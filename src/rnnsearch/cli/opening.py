@@ -6,7 +6,7 @@ import errno
 import os
 import stat
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rnnsearch.errors import UserError
 
@@ -21,6 +21,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--precision", default="auto", choices=("auto", "float32", "int8"),
         help="int8 is the fastest (default: auto, int8 where the processor is made for it)")  # fmt: skip
     add("--device", default="cpu", help="cpu, cuda, cuda:1 ...; all but cpu need PyTorch (default: cpu)")
+
+
+#: How --model is read: as often as there are models.
+MODEL: dict[str, Any] = {
+    "type": Path,
+    "action": "append",
+    "metavar": "DIR",
+    "help": "model folder; given several times: their ensemble",
+}
+
+
+def add_model(parser: argparse.ArgumentParser) -> None:
+    """--model, which a command cannot do without."""
+    parser.add_argument("--model", required=True, **MODEL)
 
 
 def add_batch_size(parser: argparse.ArgumentParser) -> None:
@@ -60,4 +74,4 @@ def open_translator(args: argparse.Namespace) -> "Translator":
     """The translator that the flags ask for."""
     from rnnsearch.translator import Translator
 
-    return Translator.load(args.model, threads=args.threads, device=args.device, precision=args.precision)
+    return Translator.load(*args.model, threads=args.threads, device=args.device, precision=args.precision)

@@ -7,7 +7,6 @@ import queue
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rnnsearch.cli import opening
@@ -31,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The flags of the command."""
     parser.epilog = _EPILOG
     add = parser.add_argument
-    add("--model", type=Path, required=True, metavar="DIR", help="model folder")
+    opening.add_model(parser)
     add("--beam-size", type=_count, metavar="N", help="width of the beam (default: the model's)")
     add("--n-best", type=_count, nargs="?", const=0, metavar="N", help="the N best of each line (default: the beam)")
     form = parser.add_mutually_exclusive_group()
@@ -57,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
     lines = _start_reading(args.encoding, args.errors, room)
     translator = opening.open_translator(args)
     if args.alignment is not None:
-        translator.folder.require_alignment()
+        translator.require_alignment()
     n_best = 1 if args.n_best is None else args.n_best or args.beam_size or translator.folder.search.beam_size
     form = _form(args)
     done = 0

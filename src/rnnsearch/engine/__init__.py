@@ -44,6 +44,9 @@ class Engine(Protocol):
     def score(self, log_p: Any, words: Ids) -> Scores:
         """log p of given words [R]."""
 
+    def every(self, log_p: Any) -> NDArray[np.float32]:
+        """log p of all words [R, K_y]."""
+
     def alpha(self, alpha: Any) -> NDArray[np.float32]:
         """The alignment as an array [R, T_x]."""
 
@@ -55,13 +58,22 @@ Precision = Literal["auto", "float32", "int8"]
 
 
 def open_engine(
-    folder: ModelFolder, *, device: str = "cpu", threads: int | None = None, precision: Precision = "auto"
+    *folders: ModelFolder, device: str = "cpu", threads: int | None = None, precision: Precision = "auto"
 ) -> Engine:
     """An engine for a model folder: on the processor ONNX Runtime's, on any other device PyTorch's.
 
-    threads: PyTorch's own; ONNX Runtime works in the thread that calls. Raises UserError where PyTorch is missing or
-    the device is not there.
+    Several folders, which must have the same vocabularies, give the engine of their ensemble. threads: PyTorch's own;
+    ONNX Runtime works in the thread that calls. Raises UserError where PyTorch is missing or the device is not there.
     """
+    if len(folders) == 1:
+        return _open_one(folders[0], device, threads, precision, every=False)
+    from rnnsearch.engine.ensemble_engine import Ensemble
+
+    return Ensemble([_open_one(folder, device, threads, precision, every=True) for folder in folders])
+
+
+def _open_one(folder: ModelFolder, device: str, threads: int | None, precision: Precision, *, every: bool) -> Engine:
+    """`every`: log p of all words will be asked for at each step."""
     if precision not in get_args(Precision):
         raise UserError(f"precision must be one of {', '.join(get_args(Precision))}, not {precision!r}")
     if device == "cpu":
@@ -71,7 +83,7 @@ def open_engine(
             if error.name != "onnxruntime":
                 raise
             raise UserError("translating needs ONNX Runtime, which is missing: pip install onnxruntime") from None
-        return OnnxEngine.open(folder, precision)
+        return OnnxEngine.open(folder, precision, every=every)
     if not device.startswith(("cuda", "mps")):
         raise UserError(f"there is no device {device!r} to translate on; name cpu, cuda or cuda:1")
     if precision == "int8":

@@ -45,22 +45,32 @@ class Words(NamedTuple):
     inputs: dict[str, NDArray[Any]]  # of the step: run it again for log p of all words
 
 
+class AllWords(NamedTuple):
+    """What a step says of the next word, to one who asks for all of them."""
+
+    log_p: NDArray[np.float32]  # [R, K_y]
+
+
 class OnnxEngine:
     """Answers search with two sessions; any number of threads may use it at once, each call runs in its caller's."""
 
-    def __init__(self, settings: ModelSettings, weights: Weights, *, int8: bool) -> None:
+    def __init__(self, settings: ModelSettings, weights: Weights, *, int8: bool, every: bool = False) -> None:
+        """`every`: only `every` and `score` will be asked what a step says, not `best`."""
         self._size = len(weights["E_y"])
         added = _Session(words_added(weights))
         self._table = WordTable(settings, weights, lambda Ey: added.run({"Ey": Ey}, ["rows"])["rows"])
         self._encoder = _Session(encoder(settings, weights, int8=int8))
         self._step = _Session(step(settings, weights, int8=int8))
+        unused = {"best", "place", "block"} if every else {"log_p"}
+        self._wanted = [name for name in self._step.outputs if name not in unused]
 
     @classmethod
-    def open(cls, folder: ModelFolder, precision: Precision = "auto") -> "OnnxEngine":
+    def open(cls, folder: ModelFolder, precision: Precision = "auto", *, every: bool = False) -> "OnnxEngine":
         """The engine of a model folder."""
         sizes = len(folder.source.vocabulary), len(folder.target.vocabulary)
         weights = checked_weights(folder, shapes(folder.model, *sizes))
-        return cls(folder.model, weights, int8=precision == "int8" or (precision == "auto" and adds_exactly()))
+        int8 = precision == "int8" or (precision == "auto" and adds_exactly())
+        return cls(folder.model, weights, int8=int8, every=every)
 
     def encode(self, x: Ids, x_mask: Mask) -> Memory:
         spare = ((0, 0), (0, -x.shape[1] % ALIGNED))
@@ -85,7 +95,7 @@ class OnnxEngine:
             state["c"] = np.zeros((len(memory.s_0), 3 * memory.s_0.shape[1]), np.float32)
         return Rows(memory, beam, 1, state)
 
-    def step(self, state: Rows, words: Ids, parents: Ids) -> tuple[Rows, Words, NDArray[np.float32]]:
+    def step(self, state: Rows, words: Ids, parents: Ids) -> tuple[Rows, Words | AllWords, NDArray[np.float32]]:
         memory, k = state.memory, min(state.beam + SPARE, self._size)
         sentences = parents[:, 0] // state.slots
         if len(sentences) != len(memory.mask):
@@ -106,13 +116,15 @@ class OnnxEngine:
         else:
             inputs["grid"] = np.array([*words.shape, 1, memory.look["U_a_h"].shape[3]])
             inputs["cells"] = np.array([*words.shape, memory.mask.shape[1]])
-        found = self._step.run(inputs, [name for name in self._step.outputs if name != "log_p"])
+        found = self._step.run(inputs, self._wanted)
         new = {name: found["new_" + name] for name in state.state}
         alpha = found["alpha"].reshape(len(flat), -1) if "alpha" in found else _even(memory.mask, words.shape[1])
+        rows = Rows(memory, state.beam, words.shape[1], new)
+        if "log_p" in found:
+            return rows, AllWords(found["log_p"][:, : self._size]), alpha[:, : memory.width]
         place = found["place"]
         numbers = found["block"][np.arange(len(flat))[:, None], place // BLOCK] * BLOCK + place % BLOCK
-        best = Words(found["best"], numbers, inputs)
-        return Rows(memory, state.beam, words.shape[1], new), best, alpha[:, : memory.width]
+        return rows, Words(found["best"], numbers, inputs), alpha[:, : memory.width]
 
     def best(self, log_p: Words, scores: Scores, banned: Mapping[int, Mask], k: int) -> tuple[Scores, Ids, Ids]:
         B, slots = scores.shape
@@ -125,10 +137,14 @@ class OnnxEngine:
         rows = np.arange(B)[:, None]
         return fill(flat[rows, top], top // width, words[rows, top], k)
 
-    def score(self, log_p: Words, words: Ids) -> Scores:
-        every = self._step.run(log_p.inputs, ["log_p"])["log_p"]
-        found: Scores = every[np.arange(len(words)), words].astype(np.float64)
+    def score(self, log_p: Words | AllWords, words: Ids) -> Scores:
+        found: Scores = self.every(log_p)[np.arange(len(words)), words].astype(np.float64)
         return found
+
+    def every(self, log_p: Words | AllWords) -> NDArray[np.float32]:
+        if isinstance(log_p, AllWords):
+            return log_p.log_p
+        return self._step.run(log_p.inputs, ["log_p"])["log_p"][:, : self._size]
 
     def alpha(self, alpha: NDArray[np.float32]) -> NDArray[np.float32]:
         return alpha

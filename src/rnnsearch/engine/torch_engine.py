@@ -81,6 +81,10 @@ class TorchEngine:
         found: Scores = log_p.gather(1, self._tensor(words).unsqueeze(1)).squeeze(1).double().cpu().numpy()
         return found
 
+    def every(self, log_p: Tensor) -> NDArray[np.float32]:
+        found: NDArray[np.float32] = log_p.float().cpu().numpy()
+        return found
+
     def alpha(self, alpha: Tensor) -> NDArray[np.float32]:
         found: NDArray[np.float32] = alpha.cpu().numpy()
         return found
