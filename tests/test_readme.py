@@ -52,7 +52,7 @@ def test_commands_are_understood(command):
     name, *arguments = shlex.split(command.partition("<")[0].removeprefix("rnnsearch "))
     assert name in COMMANDS
     parser = Parser(name, "")
-    importlib.import_module(f"rnnsearch.cli.{name}").add_arguments(parser)
+    importlib.import_module(f"rnnsearch.cli.{name.replace('-', '_')}").add_arguments(parser)
     parser.parse(arguments)
 
 

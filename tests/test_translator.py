@@ -23,13 +23,13 @@ from rnnsearch.engine import open_engine
 from rnnsearch.errors import UserError
 from rnnsearch.model_folder import ModelFolder, save_model
 from rnnsearch.search import force, search
-from rnnsearch.search.alignment import block_diagonal, by_words, hard_links, links_from
+from rnnsearch.search.alignment import block_diagonal, by_words, hard_links, links_by, links_from
 from rnnsearch.text.batches import collate, pad
 from rnnsearch.text.parts import cut
 from rnnsearch.text.side import Side
 from rnnsearch.text.tokenise import MosesTokeniser, SpaceTokeniser, SubwordTokeniser, train_subwords
 from rnnsearch.text.vocabulary import EOS_ID, UNK_ID, Vocabulary
-from rnnsearch.translator import GRID_CELLS, READ_AHEAD, Translation, Translator
+from rnnsearch.translator import GRID_CELLS, PAIRS_AHEAD, READ_AHEAD, Translation, Translator
 
 SOURCE_WORDS = ["the", "a", "cat", "dog", "sleeps", "sees", ".", ",", "?", "!", "-", "café", "naïve"]
 TARGET_WORDS = ["le", "un", "chat", "chien", "dort", "voit", "."]
@@ -250,6 +250,8 @@ def test_links():
     matrix = np.array([[0.1, 0.9], [0.6, 0.4], [0.5, 0.5]])
     assert hard_links(matrix) == [(0, 1), (0, 2), (1, 0)]
     assert links_from(matrix, 0.5) == [(0, 1), (0, 2), (1, 0), (1, 2)]
+    assert links_by(matrix, "hard") == hard_links(matrix)
+    assert links_by(matrix, 0.55) == [(0, 1), (1, 0)]
     assert hard_links(np.zeros((2, 0))) == links_from(np.zeros((0, 2)), 0.1) == []
 
 
@@ -378,6 +380,107 @@ def test_a_given_translation_gets_the_score_and_alignment_of_the_search():
     assert translator.align("", "un").alignment.shape == (1, 0)
 
 
+def random_pairs(count, seed=4):
+    rng = np.random.default_rng(seed)
+    return [
+        tuple(" ".join(rng.choice(words, rng.integers(0, 15))) for words in (SOURCE_WORDS, TARGET_WORDS))
+        for _ in range(count)
+    ]
+
+
+def assert_same_alignment(one: Translation, other: Translation, atol: float):
+    assert (one.source, one.text, one.words, one.source_words) == (
+        other.source,
+        other.text,
+        other.words,
+        other.source_words,
+    )
+    assert (one.tokens, one.source_tokens) == (other.tokens, other.source_tokens)
+    assert (one.log_p, one.score) == pytest.approx((other.log_p, other.score), abs=atol)
+    np.testing.assert_allclose(one.alignment, other.alignment, atol=atol)
+    np.testing.assert_allclose(one.token_alignment, other.token_alignment, atol=atol)
+
+
+@pytest.mark.parametrize("batch_size", [1, 3, 100])
+def test_many_pairs_are_aligned_as_each_alone_and_in_order(batch_size):
+    pairs = [("", "un chat"), *random_pairs(150), ("a cat", " "), ("", ""), ("\u200b", "un")]
+    many = list(mock_translator().align_pairs(iter(pairs), batch_size))
+    alone = mock_translator()
+    for one, pair in zip(many, pairs, strict=True):
+        assert (one.source, one.text) == pair
+        assert_same_alignment(one, alone.align(*pair), 1e-6)
+
+
+def test_pairs_of_which_a_side_is_empty_are_not_asked_of_the_model():
+    engine = MockEngine(9, 1)
+    found = list(mock_translator(engine).align_pairs([("", "un"), ("a", ""), ("\u00ad", "un"), ("", "")]))
+    assert [one.log_p for one in found] == [0.0] * 4
+    assert [one.alignment.shape for one in found] == [(1, 0), (0, 1), (1, 1), (0, 0)]
+    assert engine.batches == []
+
+
+def test_batches_of_pairs_are_bounded_in_cells_by_the_longer_side():
+    engine = MockEngine(9, 1)
+    pairs = [("the dog " * 150, "un"), ("a", "un chat " * 150), ("a cat", "un chat")] * 250
+    list(mock_translator(engine).align_pairs(pairs, batch_size=400))
+    assert engine.batches == [GRID_CELLS // 301] * 5 + [750 - GRID_CELLS // 301 * 5]
+    assert engine.steps == 301 * 5 + 3
+
+
+def test_pairs_are_read_ahead_only_so_far(monkeypatch):
+    read = []
+
+    def endless(pair):
+        for number in itertools.count():
+            read.append(number)
+            yield pair
+
+    found = mock_translator().align_pairs(endless(("the cat", "le chat")), batch_size=1)
+    assert read == []
+    next(found)
+    assert len(read) == READ_AHEAD
+    read.clear()
+    monkeypatch.setattr(translator_module, "PAIRS_AHEAD", 7 * 7 * 3)
+    next(mock_translator().align_pairs(endless(("the cat", "le chat"))))
+    assert len(read) == 4 < PAIRS_AHEAD
+
+
+def test_what_cannot_be_aligned_is_refused():
+    with pytest.raises(UserError, match="batch_size must be at least 1, not 0"):
+        mock_translator().align_pairs(iter(()), batch_size=0)
+    with pytest.raises(TypeError, match="a given translation must be a str, not 7"):
+        mock_translator().align("a", 7)
+    with pytest.raises(TypeError, match="a line to translate must be a str, not None"):
+        mock_translator().align(None, "un")
+
+
+def test_an_interruption_stops_the_aligning(monkeypatch):
+    engine, guards = MockEngine(9, 1), []
+    translator, step = mock_translator(engine), engine.step
+
+    class Guard(translator_module._Stoppable):
+        def __init__(self, guarded):
+            super().__init__(guarded)
+            guards.append(self)
+
+    monkeypatch.setattr(translator_module, "_Stoppable", Guard)
+
+    def interrupt(state, words, parents):
+        if engine.steps == 3:
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+            for _ in range(3000):  # until the main thread has been told, however busy the machine
+                if guards[-1].stopped:
+                    break
+                time.sleep(0.01)
+        return step(state, words, parents)
+
+    engine.step = interrupt
+    with pytest.raises(KeyboardInterrupt):
+        list(translator.align_pairs([("the cat", "le chat " * 10)] * 50))
+    assert translator.align("the", "le").log_p < 0
+    assert engine.steps < 9
+
+
 def test_an_interruption_stops_the_search_and_the_translator_goes_on(monkeypatch):
     engine = MockEngine(9, 1, eos_bias=-np.inf)
     translator, step, guards = mock_translator(engine), engine.step, []
@@ -486,6 +589,14 @@ def test_a_real_model_is_the_same_alone_in_batches_and_from_four_threads(folder)
             assert abs(one.score - other.score) < 1e-4
             assert one.text == other.text
             np.testing.assert_allclose(one.alignment, other.alignment, atol=1e-4)
+
+
+@pytest.mark.parametrize("precision", ["float32", "int8"])
+def test_a_real_model_aligns_many_pairs_as_each_alone(folder, precision):
+    translator = Translator.load(folder, threads=2, precision=precision)
+    pairs = [("", "un"), *random_pairs(40), ("the dog sees " * 30, "le chien . " * 20), ("a", "")]
+    for one, pair in zip(translator.align_pairs(pairs, 7), pairs, strict=True):
+        assert_same_alignment(one, translator.align(*pair), 1e-4)
 
 
 @pytest.mark.parametrize("normalise", [False, True])

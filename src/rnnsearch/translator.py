@@ -35,6 +35,9 @@ LARGEST_BATCH = 10_000
 MOST_THREADS = 1024
 #: Batches read ahead, so that sentences of like length can be put together.
 READ_AHEAD = 64
+#: Letters of the source x letters of the target that given pairs read ahead may have together: their alignments are
+#: held at once, some 200 MB of them at five letters a token. A single pair is aligned whatever its size.
+PAIRS_AHEAD = 2**28
 #: Most rows x source positions of a batch. The alignment model holds n' numbers for each: 130 MB at the paper's
 #: n' = 1000. A single sentence is searched whatever its size.
 GRID_CELLS = 2**15
@@ -107,6 +110,23 @@ class _Line:
     word_of: list[int]  # token -> word
     encoded: Encoded
     parts: list[slice]
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """A source line and its given translation as the model reads them."""
+
+    line: _Line
+    target: str
+    words: list[str]
+    word_of: list[int]  # token of the target -> word
+    given: Encoded
+
+    @property
+    def length(self) -> int:
+        """Tokens of the longer side, the sentence end counted; 0 where a side has none, so nothing can be aligned."""
+        x, y = len(self.line.encoded.ids), len(self.given.ids)
+        return max(x, y) + 1 if x and y else 0
 
 
 @dataclass(frozen=True)
@@ -253,8 +273,19 @@ class Translator:
         return self._chunk(lines, first, _plan(options, self.folder))
 
     def align(self, source: str, target: str) -> Translation:
-        """The given `target` as a translation of `source`: its probability and alignment under the model."""
-        return self._work(self._align, source, target)
+        """The given `target` as a translation of `source`: its probability and alignment under the model.
+
+        Where a side has no text the model is not asked: the rows are uniform, and log_p is 0.
+        """
+        return self._align_chunk([(source, target)], _plan({"beam_size": 1}, self.folder))[0]
+
+    def align_pairs(self, pairs: Iterable[tuple[str, str]], batch_size: int = BATCH_SIZE) -> Iterator[Translation]:
+        """What `align` says of each (source, target), in order; many at once, on all threads.
+
+        batch_size: most pairs aligned at once by one thread; READ_AHEAD times as many are read at a time. Raises
+        UserError or TypeError for an impossible one.
+        """
+        return self._stream_pairs(pairs, _plan({"beam_size": 1, "batch_size": batch_size}, self.folder))
 
     def require_alignment(self) -> None:
         """Raise UserError where a model has no alignment to show."""
@@ -296,6 +327,37 @@ class Translator:
         while chunk := list(islice(left, READ_AHEAD * plan.batch_size)):
             yield from self._chunk(chunk, first, plan)
             first += len(chunk)
+
+    def _stream_pairs(self, pairs: Iterable[tuple[str, str]], plan: _Plan) -> Iterator[Translation]:
+        for chunk in _pairs_ahead(pairs, READ_AHEAD * plan.batch_size):
+            yield from self._align_chunk(chunk, plan)
+
+    def _align_chunk(self, pairs: Sequence[tuple[str, str]], plan: _Plan) -> list[Translation]:
+        """Read, force batch by batch on all threads. Whoever stops waiting (Ctrl-C) stops the threads too."""
+        engine = _Stoppable(self._engine)
+        try:
+            read = self._work(self._read_pairs, pairs)
+            asked = [number for number, pair in enumerate(read) if pair.length]
+            together = _batches([read[number].length for number in asked], plan)
+            batches = [[asked[i] for i in batch] for batch in together]
+            forced = [self._submit(self._force, engine, [read[number] for number in batch]) for batch in batches]
+            _wait(forced)
+            found = {
+                number: hypothesis
+                for batch, hypotheses in zip(batches, forced, strict=True)
+                for number, hypothesis in zip(batch, hypotheses.result(), strict=True)
+            }
+        finally:
+            engine.stopped = True
+        return [_aligned(pair, found.get(number)) for number, pair in enumerate(read)]
+
+    def _read_pairs(self, pairs: Sequence[tuple[str, str]]) -> list[_Pair]:
+        with self._text:
+            return [_read_pair(source, target, self.folder) for source, target in pairs]
+
+    def _force(self, engine: _Stoppable, pairs: Sequence[_Pair]) -> list[Hypothesis]:
+        x, y = pad([pair.line.encoded.ids for pair in pairs]), pad([pair.given.ids for pair in pairs])
+        return force(cast(Engine, engine), *x, *y, normalise=self.folder.search.normalise)
 
     def _chunk(self, sources: Sequence[str], first: int, plan: _Plan) -> list[Translation]:
         """Read, search batch by batch on all threads, write. Whoever stops waiting (Ctrl-C) stops the searches too."""
@@ -349,17 +411,6 @@ class Translator:
         text = " ".join(filter(None, texts))
         return _translation(line, text, words, tokens, word_of, block_diagonal(blocks), log_p, score)
 
-    def _align(self, source: str, target: str) -> Translation:
-        line, target = _read(source, self.folder.source, None), _line(target)
-        given = self.folder.target.encode(target)
-        words, word_of = _words(target, given.tokens)
-        alpha, log_p, score = np.zeros((len(given.ids), len(line.encoded.ids))), 0.0, 0.0
-        if alpha.size:
-            x, y = pad([line.encoded.ids]), pad([given.ids])
-            (found,) = force(self._engine, *x, *y, normalise=self.folder.search.normalise)
-            alpha, log_p, score = found.alpha[:-1, :-1].astype(np.float64), found.log_p, found.score
-        return _translation(line, target, words, given.tokens, word_of, alpha, log_p, score)
-
 
 def _wait(futures: Sequence[Future[Any]]) -> None:
     """Wait until all are done, or one has failed. A Ctrl-C just before a wait is only seen after it: none is long."""
@@ -412,6 +463,28 @@ def _read(source: str, side: Side, limit: int | None) -> _Line:
     return _Line(source, words, word_of, encoded, cut(encoded.tokens, word_of, limit or len(encoded.tokens)))
 
 
+def _read_pair(source: str, target: str, folder: ModelFolder) -> _Pair:
+    if not isinstance(target, str):
+        raise TypeError(f"a given translation must be a str, not {target!r}")
+    line, target = _read(source, folder.source, None), _line(target)
+    given = folder.target.encode(target)
+    return _Pair(line, target, *_words(target, given.tokens), given)
+
+
+def _pairs_ahead(pairs: Iterable[tuple[str, str]], most: int) -> Iterator[list[tuple[str, str]]]:
+    """The pairs, at most `most` at a time, and fewer where they are long (PAIRS_AHEAD)."""
+    chunk: list[tuple[str, str]] = []
+    letters = 0
+    for source, target in pairs:
+        chunk.append((source, target))
+        letters += len(source) * len(target)
+        if len(chunk) == most or letters > PAIRS_AHEAD:
+            yield chunk
+            chunk, letters = [], 0
+    if chunk:
+        yield chunk
+
+
 def _line(text: str) -> str:
     """A line as files give it, without its end."""
     return text.removesuffix("\n").removesuffix("\r")
@@ -456,6 +529,14 @@ def _translation(
     return Translation(
         line.source, text, line.words, words, alignment, line.encoded.tokens, tokens, alpha, log_p, score
     )
+
+
+def _aligned(pair: _Pair, found: Hypothesis | None) -> Translation:
+    """A given translation with what the model said of it; `found`: None where there was nothing to ask."""
+    alpha, log_p, score = np.zeros((len(pair.given.ids), len(pair.line.encoded.ids))), 0.0, 0.0
+    if found is not None:
+        alpha, log_p, score = found.alpha[:-1, :-1].astype(np.float64), found.log_p, found.score
+    return _translation(pair.line, pair.target, pair.words, pair.given.tokens, pair.word_of, alpha, log_p, score)
 
 
 def _warn_of_parts(lines: Sequence[_Line], first: int, limit: int) -> None:

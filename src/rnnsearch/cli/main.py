@@ -17,12 +17,15 @@ from typing import Any
 from rnnsearch import __version__
 from rnnsearch.errors import UserError
 
-#: command -> its line in `rnnsearch --help`; the module rnnsearch.cli.COMMAND is imported when the command is asked for
+#: command -> its line in `rnnsearch --help`; the module rnnsearch.cli.COMMAND (a hyphen is an underscore there) is
+#: imported when the command is asked for
 COMMANDS = {
     "train": "learn to translate from two text files",
     "translate": "translate standard input, line for line",
+    "align": "link the words of sentence pairs that are given",
     "heatmap": "draw which source words each target word looked at",
     "evaluate": "score a model on a test set (BLEU, chrF)",
+    "evaluate-alignment": "score word links by gold ones (precision, recall, AER)",
     "demo": "train a small model in about two minutes, translate, and draw an alignment",
 }
 
@@ -79,7 +82,7 @@ def _front_page() -> Parser:
 def _guarded(command: str, arguments: Sequence[str]) -> int:
     """Run a command; every way to fail is one line on standard error (with RNNSEARCH_DEBUG set: the traceback too)."""
     try:
-        module = importlib.import_module(f"rnnsearch.cli.{command}")
+        module = importlib.import_module(f"rnnsearch.cli.{command.replace('-', '_')}")
         parser = Parser(f"rnnsearch {command}", f"{COMMANDS[command][0].upper()}{COMMANDS[command][1:]}.")
         module.add_arguments(parser)
         status: int = module.run(parser.parse(arguments))

@@ -2,19 +2,15 @@
 
 import argparse
 import json
-import math
 import queue
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from rnnsearch.cli import opening
-from rnnsearch.errors import UserError
+from rnnsearch.cli import opening, writing
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from rnnsearch.translator import Translation
 
 #: Version of the objects that --json writes; a change that could break their reader raises it.
@@ -34,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--beam-size", type=_count, metavar="N", help="width of the beam (default: the model's)")
     add("--n-best", type=_count, nargs="?", const=0, metavar="N", help="the N best of each line (default: the beam)")
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--alignment", type=_alignment, metavar="hard|soft|THRESHOLD",
+    form.add_argument("--alignment", type=writing.alignment_rule, metavar="hard|soft|THRESHOLD",
                       help="the best source word of each target word, all weights, or links from a weight")  # fmt: skip
     form.add_argument("--json", action="store_true", help="a JSON object a line: text, tokens, scores, alignment")
     add("--no-unk", action="store_true", help="never choose the unknown word (presets paper and groundhog allow it "
@@ -68,36 +64,15 @@ def run(args: argparse.Namespace) -> int:
             replace_unk=args.replace_unk, max_length=args.max_length, batch_size=args.batch_size,
         )  # fmt: skip
         for number, translation in enumerate(translations, done):
-            _write(form(number, translation).encode("utf-8") + b"\n")
+            writing.write(form(number, translation).encode("utf-8") + b"\n")
         done += len(chunk)
     return 0
-
-
-def _write(data: bytes) -> None:
-    """To standard output, at once. Raises UserError where that fails; BrokenPipeError where nobody reads any more."""
-    try:
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise UserError(f"cannot write to standard output: {error.strerror or error}") from None
 
 
 def _count(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"a whole number from 1 is needed, not {text!r}")
     return int(text)
-
-
-def _alignment(text: str) -> str | float:
-    try:
-        number = text if text in {"hard", "soft"} else float(text)
-    except ValueError:
-        number = math.nan
-    if isinstance(number, float) and not 0 < number <= 1:
-        raise argparse.ArgumentTypeError(f"hard, soft or a number above 0 and up to 1 is needed, not {text!r}")
-    return number
 
 
 _Lines = queue.Queue[str | Exception | None]
@@ -152,7 +127,7 @@ def _form(args: argparse.Namespace) -> Callable[[int, "Translation"], str]:
     def fields(translation: "Translation") -> str:
         if args.alignment is None:
             return translation.text
-        return f"{translation.text} ||| {_links(translation.alignment, args.alignment)}"
+        return f"{translation.text} ||| {writing.links(translation.alignment, args.alignment)}"
 
     if args.n_best is None:
         return lambda _, translation: fields(translation)
@@ -160,16 +135,6 @@ def _form(args: argparse.Namespace) -> Callable[[int, "Translation"], str]:
         f"{number} ||| {fields(one)} ||| F0= {one.log_p:.4f} ||| {one.score:.4f}"
         for one in translation.n_best or [translation]
     )
-
-
-def _links(matrix: "NDArray[Any]", form: str | float) -> str:
-    """An alignment [target words, source words] as Marian writes it; soft: weights over the source by target word."""
-    from rnnsearch.search.alignment import hard_links, links_from
-
-    if form == "soft":
-        return " ".join(",".join(f"{weight:.4f}" for weight in row) for row in matrix.tolist())
-    links = hard_links(matrix) if form == "hard" else links_from(matrix, float(form))
-    return " ".join(f"{source}-{target}" for source, target in links)
 
 
 def _json(translation: "Translation") -> str:
@@ -190,12 +155,8 @@ def _json_target(translation: "Translation") -> dict[str, Any]:
         "text": translation.text,
         "words": translation.words,
         "tokens": translation.tokens,
-        "log_p": _number(translation.log_p),
-        "score": _number(translation.score),
+        "log_p": writing.number(translation.log_p),
+        "score": writing.number(translation.score),
         "alignment": translation.alignment.round(6).tolist(),
         "token_alignment": translation.token_alignment.round(6).tolist(),
     }
-
-
-def _number(value: float) -> float | None:
-    return round(value, 6) if math.isfinite(value) else None  # JSON has no infinity

@@ -44,3 +44,8 @@ def hard_links(matrix: Matrix) -> list[tuple[int, int]]:
 def links_from(matrix: Matrix, threshold: float) -> list[tuple[int, int]]:
     """All (source, target) whose weight is at least `threshold`, in order of the source."""
     return [(int(source), int(target)) for source, target in np.argwhere(threshold <= matrix.T)]
+
+
+def links_by(matrix: Matrix, rule: str | float) -> list[tuple[int, int]]:
+    """Links by the rule `hard` (`hard_links`), or by a threshold (`links_from`)."""
+    return hard_links(matrix) if isinstance(rule, str) else links_from(matrix, rule)
