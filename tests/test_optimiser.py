@@ -100,16 +100,20 @@ def test_several_skips_in_a_row_end_with_advice():
         optimiser.check()
 
 
-def test_adams_rate_halves_down_to_a_floor_and_adadelta_has_none():
-    optimiser = Optimiser([parameter(1.0)], TrainingSettings(learning_rate=0.016, warmup=0))
-    rates = [optimiser.learning_rate for _ in range(6) if optimiser.halve()]
-    assert rates == pytest.approx([0.008, 0.004, 0.002, 0.001])
-    adadelta = Optimiser([parameter(1.0)], PAPER)
-    assert not adadelta.halve()
-    assert adadelta.learning_rate == 1.0
+@pytest.mark.parametrize(("decay_from", "expected"), [(4, [2, 4, 4, 4, 3.5777, 3.2660]), (0, [2, 4, 4, 4, 4, 4])])
+def test_adams_rate_rises_stays_and_falls_and_adadelta_has_none(decay_from, expected):
+    p = parameter(1.0)
+    optimiser = Optimiser([p], TrainingSettings(learning_rate=4.0, warmup=2, decay_from=decay_from))
+    adadelta, rates = Optimiser([p], PAPER), []
+    for _ in expected:
+        rates.append(optimiser.learning_rate)
+        optimiser.step(p.sum())
+        adadelta.step(p.sum())
+        assert adadelta.learning_rate == 1.0
+    assert rates == pytest.approx(expected, abs=1e-4)
 
 
-@pytest.mark.parametrize("settings", [PAPER, TrainingSettings(learning_rate=0.01)])
+@pytest.mark.parametrize("settings", [PAPER, TrainingSettings(learning_rate=0.01, decay_from=2)])
 def test_what_is_restored_goes_on_bit_for_bit(settings):
     def steps(optimiser, p, count):
         for i in range(count):
@@ -118,7 +122,6 @@ def test_what_is_restored_goes_on_bit_for_bit(settings):
     p = parameter(1.0, -0.7, 0.1)
     optimiser = Optimiser([p], settings)
     steps(optimiser, p, 3)
-    optimiser.halve()
     again = torch.nn.Parameter(p.detach().clone())
     other = Optimiser([again], settings)
     other.restore({name: t.clone() for name, t in optimiser.tensors().items()}, optimiser.state())

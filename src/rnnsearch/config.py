@@ -69,8 +69,11 @@ class TrainingSettings(Group):
     """How the weights are found."""
 
     optimiser: Literal["adadelta", "adam"] = Field("adam", description="adadelta (rho 0.95, epsilon 1e-6) or adam")
-    learning_rate: float = Field(2e-3, gt=0, description="learning rate (adam)")
-    warmup: int = Field(200, ge=0, description="updates over which the learning rate rises to its full value (adam)")
+    learning_rate: float = Field(2e-3, gt=0, description="highest learning rate (adam)")
+    warmup: int = Field(200, ge=0, description="updates over which the learning rate rises to its highest (adam)")
+    decay_from: int = Field(
+        600, ge=0, description="updates after which the learning rate falls as 1 / sqrt(updates) (adam); 0: it stays"
+    )
     loss: Literal["sum", "mean"] = Field("mean", description="sum over the tokens of a batch, or mean over them")
     clip_norm: float = Field(1.0, gt=0, description="largest L2 norm of the gradient")
     initialisation: Literal["paper", "scaled"] = Field(

@@ -11,8 +11,6 @@ from rnnsearch.errors import UserError
 
 #: So many updates in a row that are not finite mean that the weights are lost, not that a batch was unlucky.
 SKIPS_IN_A_ROW = 5
-#: The halving of Adam's learning rate ends here, as a share of the first: below it nothing moves any more.
-LEAST_SHARE = 1 / 16
 
 
 class Optimiser:
@@ -32,7 +30,6 @@ class Optimiser:
         self._settings = settings
         moved = tables if settings.optimiser == "adam" else ()  # Adadelta finds the units of each weight by itself
         self._torch = _torch_optimiser(_groups(self._parameters, moved), settings)
-        self._rate = settings.learning_rate
         self._updates = 0
         self.skipped = 0
         self.skipped_in_a_row = 0
@@ -42,7 +39,10 @@ class Optimiser:
         """The rate in force (Adadelta: always 1)."""
         if self._settings.optimiser == "adadelta":
             return 1.0
-        return self._rate * min(1.0, (self._updates + 1) / max(1, self._settings.warmup))
+        update, settings = self._updates + 1, self._settings
+        rise = update / max(1, settings.warmup)
+        fall = math.sqrt(settings.decay_from / update) if settings.decay_from else 1.0
+        return settings.learning_rate * min(1.0, rise, fall)
 
     def step(self, loss: torch.Tensor) -> float:
         """Differentiate the scalar `loss`, clip, update; return the L2 norm of the gradient before the clip.
@@ -81,16 +81,6 @@ class Optimiser:
             f"other; start anew with {advice} (the best model so far, if any, is kept)"
         )
 
-    def halve(self) -> bool:
-        """Halve Adam's learning rate; False where it has reached its floor. Adadelta has no schedule."""
-        if self._settings.optimiser == "adadelta":
-            return False
-        rate = max(self._rate / 2, self._settings.learning_rate * LEAST_SHARE)
-        if rate == self._rate:
-            return False
-        self._rate = rate
-        return True
-
     def tensors(self) -> dict[str, torch.Tensor]:
         """The running averages by "parameter index.name", for a checkpoint."""
         state = self._torch.state_dict()["state"]
@@ -99,7 +89,6 @@ class Optimiser:
     def state(self) -> dict[str, Any]:
         """What is no tensor, for a checkpoint."""
         return {
-            "learning_rate": self._rate,
             "updates": self._updates,
             "skipped": self.skipped,
             "skipped_in_a_row": self.skipped_in_a_row,
@@ -113,7 +102,7 @@ class Optimiser:
             by_parameter.setdefault(int(index), {})[name] = value
         groups = self._torch.state_dict()["param_groups"]
         self._torch.load_state_dict({"state": by_parameter, "param_groups": groups})
-        self._rate, self._updates = state["learning_rate"], state["updates"]
+        self._updates = state["updates"]
         self.skipped, self.skipped_in_a_row = state["skipped"], state["skipped_in_a_row"]
 
 

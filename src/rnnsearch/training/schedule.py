@@ -7,8 +7,7 @@ from rnnsearch.config import TrainingSettings
 #: Where it is not set, a validation follows when there are this share more updates than at the one before: a model
 #: learns fast at first, and what validating costs stays small beside the training.
 GROWTH = 1 / 4
-#: But after at least so many updates, which change something even late (a rate that is halved by chance so soon never
-#: learns), and at most as many as an epoch has.
+#: But after at least so many updates, which change something even late, and at most as many as an epoch has.
 LEAST_UPDATES = 200
 
 
@@ -51,14 +50,12 @@ def dropout(state: State, training: TrainingSettings, epoch: int) -> float:
     return training.dropout * (passed / rise if passed < rise else 1)
 
 
-def progressed(state: State, rank: list[float]) -> bool:
-    """Take note of a validation that steers the run; whether it is the best of them so far."""
+def take_note(state: State, rank: list[float]) -> None:
+    """Of a validation that steers the run, by its rank."""
     state.steered = state.update
-    if rank > state.best:
-        state.best, state.bad_validations = rank, 0
-        return True
-    state.bad_validations += 1
-    return False
+    better = rank > state.best
+    state.best = rank if better else state.best
+    state.bad_validations = 0 if better else state.bad_validations + 1
 
 
 def limit(state: State, training: TrainingSettings, seconds: float) -> str:

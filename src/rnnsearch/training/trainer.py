@@ -27,7 +27,7 @@ from rnnsearch.training.optimiser import Optimiser
 from rnnsearch.training.precision import torch_set_up, type_of_products
 from rnnsearch.training.profile import Watch
 from rnnsearch.training.progress import Display, Meter
-from rnnsearch.training.schedule import State, dropout, due, limit, progressed, time_left
+from rnnsearch.training.schedule import State, dropout, due, limit, take_note, time_left
 from rnnsearch.training.validation import DevelopmentSet, Validation, to_torch
 
 #: Updates between two lines of metrics.jsonl.
@@ -288,9 +288,8 @@ class Trainer:
         keep_last(self._run, self._average.model, said)
         if self._draws:
             draw_curve(self._folder.metrics, self._folder.curve)
-        if in_turn and not progressed(state, found.rank) and self._optimiser.halve():
-            judge = "loss" if found.by_loss else "BLEU"
-            logger.info("no better %s: learning rate halved to %g", judge, self._optimiser.learning_rate)
+        if in_turn:
+            take_note(state, found.rank)
         self._save()
 
     def _said(self) -> dict[str, str]:
