@@ -1,9 +1,11 @@
 """`rnnsearch evaluate` and `rnnsearch heatmap` from the command line, over a mock model."""
 
+import errno
 import gzip
 import io
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -61,7 +63,9 @@ def test_evaluate_translates_and_prints_every_score_with_signatures(model, files
         == 0
     )
     out, _ = capsys.readouterr()
-    first, _, *table = out.splitlines()
+    first, empty, title, _, *rest = out.splitlines()
+    table = rest[: rest.index("")]
+    assert (empty, title) == ("", "Scores")
     assert first.startswith("3 sentences, translated by rnnsearch:")
     assert first.endswith("|model:en-fr|beam:3|norm:length|unk:avoided")
     assert [line[:22].strip() for line in table] == [
@@ -78,10 +82,10 @@ def test_evaluate_writes_json(model, files, tmp_path, capsys):
     source, reference = files("a.en", "the cat\n"), files("a.fr", "le chat\n")
     assert main(["evaluate", "--model", "m", source, reference, "--json", "-"]) == 0
     printed = json.loads(capsys.readouterr().out)
-    assert printed["version"] == 1
-    assert printed["sentences"] == 1
-    assert printed["translator"].endswith("|model:m|beam:4|norm:length|unk:kept")
-    assert printed["bleu"]["signature"].startswith("nrefs:1|")
+    assert (printed["version"], printed["sentences"], printed["language"]) == (2, 1, "fr")
+    (system,) = printed["systems"]
+    assert system["translator"].endswith("|model:m|beam:4|norm:length|unk:kept")
+    assert system["scores"]["bleu"]["signature"].startswith("nrefs:1|")
     assert main(["evaluate", "--model", "m", source, reference, "--json", str(tmp_path / "s.json")]) == 0
     assert json.loads((tmp_path / "s.json").read_text()) == printed
     assert "BLEU" in capsys.readouterr().out
@@ -91,13 +95,206 @@ def test_evaluate_scores_an_output_without_a_model(files, capsys):
     hypotheses, reference = files("out", "le chat dort bien .\n"), files("test.fr", "le chat dort bien .\n")
     assert main(["evaluate", "--hypotheses", hypotheses, reference, "--tokenised"]) == 0
     out = capsys.readouterr().out
-    assert out.startswith("1 sentences\n")
-    assert out.count("100.00") == 3
+    assert out.startswith("1 sentences\n\nScores\n")
+    assert [line.split()[1] for line in out.splitlines() if line.startswith(("BLEU  ", "chrF"))] == ["100.00"] * 2
+    assert "by source length" not in out
     assert "tokens:as-given" in out
     assert main(["evaluate", "--hypotheses", hypotheses, reference]) == 0
     out, err = capsys.readouterr()
     assert "tokens:moses-fr" in out
     assert err.count("--tokenised") == 1
+
+
+def test_evaluate_sets_systems_side_by_side(model, files, tmp_path, capsys):
+    source = files("t.en", "the cat sleeps .\n" * 20 + "the dog sleeps . " * 4 + "\n")
+    reference = files("t.fr", "le chat dort.\n" * 20 + "le chien\n")
+    other = files("other.fr", "le chat dort bien.\n" * 20 + "le chien\n")
+    for name in "ab":
+        (tmp_path / name / "m").mkdir(parents=True)
+    main_model, second = str(tmp_path / "a/m"), str(tmp_path / "b/m")
+    flags = ["--model", main_model, "--against", second, "--against", other, "--json", str(tmp_path / "s.json")]
+    assert main(["evaluate", *flags, source, reference, "--beam-size", "3"]) == 0
+    out = capsys.readouterr().out
+    first, model_line, file_line, *_ = out.splitlines()
+    assert first.endswith("|model:m|beam:3|norm:length|unk:kept")
+    assert model_line.startswith("b/m: rnnsearch:") and "|beam:3|" in model_line
+    assert file_line == "other.fr: translations from a file"
+    assert [call[0] for call in model] == [main_model, second]
+    found = json.loads((tmp_path / "s.json").read_text())
+    assert [system["name"] for system in found["systems"]] == ["a/m", "b/m", "other.fr"]
+    mine, same, better = found["systems"]
+    assert mine["scores"] == same["scores"] != better["scores"]
+    assert same["against_first"]["difference"] == 0 and same["against_first"]["p_value"] is None
+    assert better["against_first"]["difference"] > 10
+    assert "a/m" in out and "BLEU by source length" in out
+    assert [(band["from"], band["to"], band["sentences"]) for band in found["bands"]] == [(1, 10, 20), (11, 20, 1)]
+    assert found["examples"][0]["alignment"]["source_words"] == found["examples"][0]["source"].split()
+
+
+def test_evaluate_bands_a_given_output_by_its_source(files, capsys):
+    source, reference, output = (files(name, "a b c\n" * 20) for name in ("t.en", "t.fr", "out"))
+    assert main(["evaluate", "--hypotheses", output, source, reference]) == 0
+    out = capsys.readouterr().out
+    assert "BLEU by source length, in words" in out
+    assert "No [UNK]" not in out
+    assert any(line.split()[:2] == ["1-10", "20"] for line in out.splitlines())
+
+
+def test_evaluate_translates_known_sentences_again_without_unk(model, files, tmp_path, monkeypatch, capsys):
+    asked = []
+    translate = Translator.translate
+
+    def watched(self, lines, **options):
+        asked.append((list(lines), options["no_unk"]))
+        return translate(self, lines, **options)
+
+    monkeypatch.setattr(Translator, "translate", watched)
+    source = files("t.en", "the cat sleeps .\nthe zebra sleeps .\nthe dog\n")
+    reference = files("t.fr", "le chat dort.\nle chien dort.\nle zèbre\n")
+    (tmp_path / "n").mkdir()
+    flags = ["--model", "m", "--against", str(tmp_path / "n"), source, reference]
+    assert main(["evaluate", *flags]) == 0
+    # A sentence stands where it stood, so that warnings name its line.
+    once = [(["the cat sleeps .", "the zebra sleeps .", "the dog"], False), (["the cat sleeps .", "", ""], True)]
+    assert asked == once * 2
+    assert "No [UNK]: 1 of 3 sentences" in capsys.readouterr().out
+    asked.clear()
+    assert main(["evaluate", *flags, "--no-unk"]) == 0
+    assert [no_unk for _, no_unk in asked] == [True, True]
+    assert "No [UNK]: 1 of 3 sentences" in capsys.readouterr().out
+
+
+def test_evaluate_does_not_translate_twice_where_nothing_is_unknown(files, tmp_path, monkeypatch, capsys):
+    searched = []
+
+    def load(path, **_):
+        sides = [Side(role, code, MosesTokeniser(code), Vocabulary(["a", "."])) for role, code in
+                 (("source", "en"), ("target", "fr"))]  # fmt: skip
+        folder = ModelFolder(Path(path), ModelSettings(), SearchSettings(beam_size=4), 20, *sides, {})
+        engine = MockEngine(4, 1)
+        engine.table[..., 1] = -50.0  # never [UNK]
+        engine.batches = searched
+        return Translator(folder, lambda: engine)
+
+    monkeypatch.setattr(Translator, "load", load)
+    source, reference = files("t.en", "a .\na\n"), files("t.fr", "a .\na\n")
+    assert main(["evaluate", "--model", "m", source, reference]) == 0
+    assert "No sentence holds an unknown word" in capsys.readouterr().out
+    assert sum(searched) == 2
+
+
+def test_evaluate_writes_reports(model, files, tmp_path, capsys):
+    pytest.importorskip("matplotlib", reason="the plot needs the extra [plot]")
+    source, reference = files("t.en", "<b>the cat|dog\n" * 3), files("t.fr", "le chat dort.\n" * 3)
+    names = [str(tmp_path / name) for name in ("r.html", "r.MD")]
+    assert main(["evaluate", "--model", "m", source, reference, "--report", names[0], "--report", names[1]]) == 0
+    out, err = capsys.readouterr()
+    assert "BLEU by source length" in out
+    assert err.count("rnnsearch: wrote ") == 2
+    page = Path(names[0]).read_text(encoding="utf-8")
+    assert page.count("<figure") == 3 and "<svg" in page and "&lt;b&gt;the cat|dog" in page and "<b>" not in page
+    text = Path(names[1]).read_text(encoding="utf-8")
+    assert "![BLEU by source length](r.png)" in text and r"\<b\>the cat\|dog" in text
+    assert (tmp_path / "r.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_evaluate_writes_reports_without_matplotlib(model, files, tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    source, reference = files("t.en", "the cat\n"), files("t.fr", "le chat\n")
+    names = [str(tmp_path / name) for name in ("r.html", "r.md")]
+    assert main(["evaluate", "--model", "m", source, reference, "--report", names[0], "--report", names[1]]) == 0
+    assert capsys.readouterr().err.count('pip install "rnnsearch[plot]"') == 2
+    assert "![" not in Path(names[1]).read_text(encoding="utf-8")
+    assert not (tmp_path / "r.png").exists()
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (["--report", "r.pdf"], "--report r.pdf: the name must end in .html or .md"),
+        (["--report", "nowhere/r.html"], "cannot write nowhere/r.html: No such file"),
+        (["--report", "folder.md"], "cannot write folder.png: Is a directory"),
+        (["--language", "French"], "--language French: not a language code; write one such as fr"),
+        (["--language", ""], "--language : not a language code"),
+        (["--language", "fr/../x"], "not a language code"),
+        (["--against", "nothing"], "cannot read nothing: No such file"),
+        (["--against", "long.fr"], "long.fr has 2 lines and t.fr has 1"),
+    ],
+)
+def test_evaluate_refuses_in_one_sentence_before_any_work(model, files, tmp_path, monkeypatch, capsys, flags, said):
+    monkeypatch.chdir(tmp_path)
+    for name, text in ("t.en", "a\n"), ("t.fr", "b\n"), ("long.fr", "b\nc\n"):
+        files(name, text)
+    (tmp_path / "folder.png").mkdir()
+    before = set(tmp_path.iterdir())
+    assert main(["evaluate", "--model", "m", "t.en", "t.fr", *flags]) == 1
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert said in err
+    assert not model
+    assert set(tmp_path.iterdir()) == before
+
+
+def test_evaluate_needs_a_source_for_every_model(model, files, tmp_path, capsys):
+    reference = files("t.fr", "b\n")
+    assert main(["evaluate", "--hypotheses", reference, "--against", str(tmp_path), reference]) == 1
+    assert "SOURCE and REFERENCE" in capsys.readouterr().err
+
+
+def test_evaluate_names_the_file_that_a_full_disk_refuses(model, files, tmp_path, monkeypatch, capsys):
+    source, reference = files("t.en", "the cat\n"), files("t.fr", "le chat\n")
+    page = tmp_path / "r.html"
+
+    def full(_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    assert main(["evaluate", "--model", "m", source, reference, "--report", str(page)]) == 1
+    out, err = capsys.readouterr()
+    assert f"cannot write {page}: No space left on device" in err
+    assert "BLEU" in out  # what took the time is not lost
+    assert not page.exists()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs the device /dev/full")
+def test_evaluate_names_the_device_that_is_full(files, capsys):
+    reference = files("t.fr", "le chat\n")
+    assert main(["evaluate", "--hypotheses", reference, reference, "--json", "/dev/full"]) == 1
+    assert "cannot write /dev/full: No space left" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("flag", "tokeniser"), [(None, "zh"), ("ja", "char"), ("ko", "char"), ("pt-BR", "13a")])
+def test_evaluate_chooses_the_tokeniser_by_language(files, capsys, flag, tokeniser):
+    output, reference = files("out", "我今天去学校看书。\n"), files("t.zh", "我今天去学校读书。\n")
+    assert main(["evaluate", "--hypotheses", output, reference, *(["--language", flag] if flag else [])]) == 0
+    assert next(line for line in capsys.readouterr().out.splitlines() if line.startswith("BLEU")).count(
+        f"tok:{tokeniser}|"
+    )
+
+
+def test_evaluate_warns_of_tokenised_output_beside_plain_text(files, capsys):
+    plain, cut = files("t.fr", "Le chat dort, bien.\n"), files("out", "Le chat dort , bien .\n")
+    assert main(["evaluate", "--hypotheses", cut, plain]) == 0
+    assert "the translations of out seem to be tokenised" in capsys.readouterr().err
+    assert main(["evaluate", "--hypotheses", plain, "--tokenised", cut]) == 0
+    assert "the translations of t.fr seem to be plain" in capsys.readouterr().err
+    assert main(["evaluate", "--hypotheses", cut, "--against", plain, "--tokenised", cut]) == 0
+    assert capsys.readouterr().err.count("warning") == 1
+
+
+@pytest.mark.parametrize(
+    ("flags", "tokeniser", "label"), [([], "13a", "BLEU  "), (["--tokenised"], "none", "BLEU, tok")]
+)
+def test_evaluate_prints_the_bleu_of_sacrebleus_own_command(files, capsys, flags, tokeniser, label):
+    output = files("out", "Le chat dort, très bien.\nL'école , ici !\nune maison\u00a0bleue\n")
+    reference = files("t.fr", "Le chat dort, bien.\nL'école , là !\nune maison\u00a0bleue et grise\n")
+    assert main(["evaluate", "--hypotheses", output, reference, *flags]) == 0
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith(label)][:1]
+    printed, signature = line.removeprefix("BLEU, tokenised").removeprefix("BLEU").split()
+    command = [sys.executable, "-m", "sacrebleu", reference, "-i", output, "-tok", tokeniser, "-w", "2"]
+    theirs = json.loads(subprocess.run(command, capture_output=True, encoding="utf-8", check=True).stdout)
+    assert float(printed) == theirs["score"]
+    assert signature.removesuffix("|tokens:as-given") == theirs["signature"]
 
 
 @pytest.mark.parametrize("name", ["nowhere/s.json", ".", "file/s.json", "x" * 300, "loop"])

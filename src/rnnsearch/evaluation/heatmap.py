@@ -6,9 +6,7 @@ Three drawings of one matrix [target words, source words]: a PNG, a self-contain
 import io
 import math
 import os
-import unicodedata
 from collections.abc import Iterable, Sequence
-from html import escape
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TextIO
 
@@ -16,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rnnsearch.errors import UserError
+from rnnsearch.evaluation.markup import html_text, printable
 from rnnsearch.files import write_whole
 
 Style = Literal["colour", "blocks", "ascii"]
@@ -92,7 +91,7 @@ def html(pictures: Iterable[tuple[str, Sequence[str], Sequence[str], NDArray[np.
 
     Its styles apply to its own elements only, so it may also be put into another page, as notebooks do.
     """
-    figures = "\n".join(_html_figure(Picture(*picture)) for picture in pictures)
+    figures = "\n".join(html_figure(Picture(*picture)) for picture in pictures)
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n<title>Alignment</title>\n'
@@ -100,16 +99,24 @@ def html(pictures: Iterable[tuple[str, Sequence[str], Sequence[str], NDArray[np.
     )
 
 
-def _html_figure(picture: Picture) -> str:
+def html_style() -> str:
+    """The style element that a page needs once for all of its figures."""
+    return f"<style>{_STYLE}</style>"
+
+
+def html_figure(picture: Picture) -> str:
+    """The figure element of one alignment, for a page that holds other things too and `html_style()` once."""
     title, rows, columns, matrix = picture
-    caption = f'<figcaption dir="auto">{_text(title)}</figcaption>\n' if title else ""
+    caption = f'<figcaption dir="auto">{html_text(title)}</figcaption>\n' if title else ""
     if reason := _nothing(rows, columns):
-        return f'<figure class="rnnsearch">{caption}<p class="nothing">{_text(reason)}</p></figure>'
-    head = "".join(f'<th scope="col"><span dir="auto" title="{_text(w)}">{_text(w)}</span></th>' for w in columns)
+        return f'<figure class="rnnsearch">{caption}<p class="nothing">{html_text(reason)}</p></figure>'
+    head = "".join(
+        f'<th scope="col"><span dir="auto" title="{html_text(w)}">{html_text(w)}</span></th>' for w in columns
+    )
     body = []
     for row, weights in zip(rows, _grid(rows, columns, matrix), strict=True):
         cells = "".join(_html_square(w, row, v) for w, v in zip(columns, weights.tolist(), strict=True))
-        label = f'<th scope="row"><span dir="auto" title="{_text(row)}">{_text(row)}</span></th>'
+        label = f'<th scope="row"><span dir="auto" title="{html_text(row)}">{html_text(row)}</span></th>'
         body.append(f"<tr>{label}{cells}</tr>")
     table = f"<table>\n<thead><tr><td></td>{head}</tr></thead>\n<tbody>\n" + "\n".join(body) + "\n</tbody>\n</table>"
     meaning = "weight of each source word (across) for each target word (down)"
@@ -119,7 +126,7 @@ def _html_figure(picture: Picture) -> str:
 
 def _html_square(source: str, target: str, weight: float) -> str:
     # Isolates keep a right-to-left word from pulling its neighbour and the number into its direction.
-    title = f"{weight:.3f}  \u2068{_text(source)}\u2069 \u2192 \u2068{_text(target)}\u2069"
+    title = f"{weight:.3f}  \u2068{html_text(source)}\u2069 \u2192 \u2068{html_text(target)}\u2069"
     return f'<td style="--v:{100 * weight:.3g}%" title="{title}"></td>'
 
 
@@ -229,7 +236,7 @@ def _shorten(word: str, longest: int) -> str:
     """`word` without control characters, which would steer a terminal, and cut to `longest` columns."""
     from rich.cells import cell_len
 
-    word = _printable(word)
+    word = printable(word)
     if cell_len(word) <= longest:
         return word
     kept, used = "", 0
@@ -238,14 +245,6 @@ def _shorten(word: str, longest: int) -> str:
             break
         kept, used = kept + letter, used + size
     return kept + "…"
-
-
-def _printable(text: str) -> str:
-    return "".join("\ufffd" if unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") else c for c in text)
-
-
-def _text(text: str) -> str:
-    return escape(_printable(text), quote=True)
 
 
 def _nothing(rows: Sequence[str], columns: Sequence[str]) -> str:

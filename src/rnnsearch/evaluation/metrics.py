@@ -1,9 +1,9 @@
 """Scores of translations, each with its signature: BLEU and chrF by sacreBLEU, length, unknown words."""
 
-import logging
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from rnnsearch.errors import UserError
 from rnnsearch.text.clean import CleanCounts, clean_line
@@ -11,12 +11,14 @@ from rnnsearch.text.side import Side
 from rnnsearch.text.tokenise import MosesTokeniser, SpaceTokeniser, Tokeniser
 from rnnsearch.text.vocabulary import UNK, UNK_ID
 
-log = logging.getLogger("rnnsearch")
+if TYPE_CHECKING:
+    from sacrebleu.metrics.bleu import BLEU
 
-#: sacreBLEU's tokeniser by language, where words are not separated by spaces; "13a" for all others.
-_BLEU_TOKENISERS = {"zh": "zh", "ja": "char", "th": "char"}
-#: Share of lines ending in " ." from which text is taken to be tokenised.
-_TOKENISED_SHARE = 0.3
+#: Languages of two and of three letters that are written without spaces between words.
+_CHINESE = frozenset({"zh", "zho", "cmn", "yue", "wuu"})
+_UNSPACED = _CHINESE | {"ja", "jpn", "th", "tha", "lo", "lao", "km", "khm", "my", "mya", "bo", "bod", "dz", "dzo"}
+#: Its words are between spaces, but hold so much that few are translated alike; sacreBLEU's own way needs a dictionary.
+_KOREAN = frozenset({"ko", "kor"})
 
 
 class Score(float):
@@ -55,24 +57,6 @@ class Scores:
         named = {name: {"score": float(s), "signature": s.signature} for name, s in self.named().items()}
         return {"sentences": self.sentences, **named}
 
-    def table(self) -> str:
-        """For people: a line a score."""
-        lines = [f"{'':24}  score  signature"]
-        for name, score in self.named().items():
-            shown = f"{100 * score:.2f} %" if name.startswith("unknown") else f"{score:.{3 if 'ratio' in name else 2}f}"
-            lines.append(f"{_LABELS[name]:22}{shown:>9}  {score.signature}")
-        return "\n".join(lines) + "\n"
-
-
-_LABELS = {
-    "bleu": "BLEU",
-    "chrf": "chrF",
-    "tokenised_bleu": "BLEU, tokenised",
-    "length_ratio": "length ratio",
-    "unknown_output": "unknown words, output",
-    "unknown_source": "unknown words, source",
-}
-
 
 def evaluate(
     hypotheses: Sequence[str],
@@ -91,12 +75,10 @@ def evaluate(
         raise ValueError(f"{len(hypotheses)} hypotheses, {len(references)} references")
     if not any(reference.strip() for reference in references):
         raise UserError("the reference is empty: there is nothing to score against")
-    if not tokenised:
-        _warn_if_tokenised(hypotheses, references)
-    tokeniser: Tokeniser = SpaceTokeniser() if tokenised else MosesTokeniser(language or "en")
     kind = "tokens:as-given" if tokenised else f"tokens:moses-{language or 'en'}"
-    ours, theirs = ([_tokens(tokeniser, line) for line in side] for side in (hypotheses, references))
-    by_tokens = corpus_bleu_tokens(ours, theirs)
+    ours, theirs = (words_of(side, language, tokenised) for side in (hypotheses, references))
+    # Tokenised text reaches sacreBLEU untouched, so that its own command finds the same.
+    by_tokens = _bleu(hypotheses, references, "none") if tokenised else corpus_bleu_tokens(ours, theirs)
     count = sum(map(len, ours))
     return Scores(
         len(references),
@@ -111,7 +93,38 @@ def evaluate(
 
 def bleu(hypotheses: Sequence[str], references: Sequence[str], *, language: str = "") -> Score:
     """sacreBLEU's BLEU of text, 0 to 100; `language` is the target's. 0 where there are no lines."""
-    return _bleu(hypotheses, references, _BLEU_TOKENISERS.get(language[:2], "13a"))
+    return _bleu(hypotheses, references, bleu_tokeniser(language))
+
+
+def bleu_tokeniser(language: str, tokenised: bool = False) -> str:
+    """sacreBLEU's tokeniser for a target language: one that needs no further package; "none" for `tokenised` text."""
+    if tokenised:
+        return "none"
+    code = _primary(language)
+    return "zh" if code in _CHINESE else "char" if code in _UNSPACED | _KOREAN else "13a"
+
+
+def bleu_metric(tokeniser: str) -> "BLEU":
+    """sacreBLEU's metric. "force" only silences a warning on standard error; form.py has our own."""
+    from sacrebleu.metrics.bleu import BLEU
+
+    return BLEU(tokenize=tokeniser, force=True)
+
+
+def has_spaces(language: str) -> bool:
+    """Whether spaces separate the words of a language, so that words can be counted."""
+    return _primary(language) not in _UNSPACED
+
+
+def _primary(language: str) -> str:
+    """The language of a code such as pt-BR."""
+    return re.split("[-_]", language.lower())[0]
+
+
+def words_of(lines: Sequence[str], language: str, tokenised: bool) -> list[list[str]]:
+    """The words of each line: Moses tokens, of `tokenised` text what spaces separate. [UNK] is one of them."""
+    tokeniser: Tokeniser = SpaceTokeniser() if tokenised else MosesTokeniser(language or "en")
+    return [_tokens(tokeniser, line) for line in lines]
 
 
 def corpus_bleu_tokens(hypotheses: Sequence[Sequence[str]], references: Sequence[Sequence[str]]) -> Score:
@@ -126,10 +139,7 @@ def unknown_share(lines: Sequence[str], side: Side) -> Score:
 
 
 def _bleu(hypotheses: Sequence[str], references: Sequence[str], tokeniser: str) -> Score:
-    from sacrebleu.metrics.bleu import BLEU
-
-    # "force" only silences a warning on standard error; evaluate() has its own.
-    metric = BLEU(tokenize=tokeniser, force=True)
+    metric = bleu_metric(tokeniser)
     score = metric.corpus_score(hypotheses, [references]).score if references else 0.0
     # The signature speaks of the references, which an empty set never showed.
     return Score(score, str(metric.get_signature()) if references else f"tok:{tokeniser}")
@@ -151,15 +161,3 @@ def _tokens(tokeniser: Tokeniser, line: str) -> list[str]:
         if found[-3:] == ["[", "UNK", "]"]:
             found[-3:] = [UNK]
     return found
-
-
-def _warn_if_tokenised(hypotheses: Sequence[str], references: Sequence[str]) -> None:
-    for name, lines in (("translations", hypotheses), ("reference", references)):
-        ended = sum(line.endswith(" .") for line in lines)
-        if ended >= _TOKENISED_SHARE * len(lines):
-            log.warning(
-                "the %s seem to be tokenised (%d of %d lines end in ' .'): "
-                "BLEU is comparable only for plain text; for tokenised text say so with --tokenised",
-                name, ended, len(lines),
-            )  # fmt: skip
-            return
