@@ -189,6 +189,10 @@ def test_every_setting_has_a_flag(capsys):
         (["train.en", "train.fr", "--device", "abacus"], "--device abacus cannot be used"),
         (["train.en", "train.fr", "--device", "meta"], "--device meta cannot be used"),
         (["train.en", "train.fr", "--init-from", "nowhere"], "nowhere"),
+        ([*ONE_UPDATE, "--guided-alignment", "absent"], "cannot read absent: "),
+        ([*ONE_UPDATE, "--guided-alignment", "train.en"], "train.en, line 1: "),
+        ([*ONE_UPDATE, "--guided-alignment", "train.en", "--architecture", "rnnencdec"], "and rnnencdec has none"),
+        (["--resume", "--guided-alignment", "train.en"], "no run to resume"),
         ([*ONE_UPDATE, "--source-language", ""], "--source-language '' is no language code; name one such"),
         ([*ONE_UPDATE, "--target-language", "fr\n"], "--target-language 'fr\\n' is no language code"),
         ([*ONE_UPDATE, "--target-language", "../x"], "--target-language '../x' is no language code"),
@@ -240,3 +244,18 @@ def test_flags_win_over_the_toml_file_and_that_over_the_preset(files, monkeypatc
     model = ModelFolder.open(files / "ordered")
     assert (model.model.hidden_size, model.model.attention_size, model.search.beam_size) == (12, 8, 7)
     assert main(["train", "--model", "ordered", "--resume", "--config", str(toml)]) == 1
+
+
+def test_given_links_are_taken_told_and_kept_to(files, monkeypatch, capsys):
+    monkeypatch.chdir(files)
+    lines = (files / "train.en").read_text().splitlines()
+    links = [" ".join(f"{i}-{i}" for i in range(len(line.split()))) for line in lines]
+    (files / "links").write_text("\n".join(["", *links[1:]]) + "\n")
+    assert main(["train", *new("guided"), "--guided-alignment", "links", "--max-updates", "10"]) == 0
+    count = sum(len(line.split()) for line in lines[1:])
+    assert f"links between words of the pairs kept: {count:,}; pairs without any: 1" in capsys.readouterr().err
+    assert '"guided": ' in (files / "guided.run" / "metrics.jsonl").read_text()
+    again = ["train", "--model", "guided", "--resume", "--max-updates", "12", "--guided-alignment"]
+    assert main([*again, "train.en"]) == 1
+    assert "train.en is not the file that the run was started from (links as it was then)" in capsys.readouterr().err
+    assert main([*again, "links"]) == 0

@@ -340,7 +340,9 @@ for count in 500, 500, 6000:  # the first time pays for what is imported and kep
     for name in ("a.en", "a.fr"):
         lines = (f"w{i * 7919 % 97} w{i // 97 % 97} w{i // 9409} b c\\n" for i in range(count))
         (folder / name).write_text("".join(lines))
-    files = CorpusFiles((folder / "a.en", folder / "a.fr"))
+    (folder / "a.links").write_text("0-0 1-1 2-2 3-3 4-4\\n" * count)
+    links = folder / "a.links" if sys.argv[2] == "linked" else None
+    files = CorpusFiles((folder / "a.en", folder / "a.fr"), links=links)
     settings = DataSettings(tokeniser=sys.argv[1], vocabulary_size=80)
     tracemalloc.start()
     prepared = prepare.prepare(files, None, settings, folder / "corpus", ("en", "fr"), None, 1)
@@ -350,11 +352,11 @@ for count in 500, 500, 6000:  # the first time pays for what is imported and kep
 """
 
 
-@pytest.mark.parametrize("kind", ["none", "subword"])
+@pytest.mark.parametrize(("kind", "links"), [("none", ""), ("subword", ""), ("subword", "linked")])
 def test_memory_does_not_grow_with_the_corpus(
-    kind: str, python: Callable[..., subprocess.CompletedProcess[str]]
+    kind: str, links: str, python: Callable[..., subprocess.CompletedProcess[str]]
 ) -> None:
-    result = python("-c", MEMORY, kind)
+    result = python("-c", MEMORY, kind, links)
     assert result.returncode == 0, result.stderr
     _, small, large = map(int, result.stdout.split())
     assert large < small + 200_000  # the lines of the larger corpus alone would take 900,000 bytes

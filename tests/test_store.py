@@ -74,6 +74,52 @@ def test_pairs_may_be_added_together(tmp_path: Path) -> None:
     assert one_by_one.fingerprint == hashlib.sha256(b"".join(spelled)).hexdigest()
 
 
+LINKS = [[(0, 0), (2, 0)], [], [(1, 1)]]
+
+
+def write_linked(folder: Path, parts: list[slice], links: list[list[tuple[int, int]]] = LINKS) -> EncodedCorpus:
+    with EncodedCorpusWriter(folder, linked=True) as writer:
+        for part in parts:
+            rows = [np.array(row, np.int32).reshape(-1, 2) for row in links[part]]
+            flat = np.concatenate([np.empty((0, 2), np.int32), *rows])
+            source, target = (sentences([pair[side] for pair in PAIRS[part]]) for side in (0, 1))
+            writer.extend(source, target, (flat, np.array([*map(len, rows)], dtype=np.int32)))
+    return EncodedCorpus.open(folder)
+
+
+def test_links_come_back_memory_mapped(tmp_path: Path) -> None:
+    corpus = write_linked(tmp_path / "c", [slice(0, 3)])
+    assert corpus.linked
+    assert [[tuple(link) for link in corpus.links(i).tolist()] for i in range(3)] == LINKS
+    assert [tuple(side.tolist() for side in corpus.pair(i)) for i in range(3)] == PAIRS
+    assert isinstance(corpus.links(0), np.memmap)
+    for index in (-1, 3):
+        with pytest.raises(IndexError):
+            corpus.links(index)
+    assert not write(tmp_path / "plain", PAIRS).linked
+    assert write_linked(tmp_path / "none", [slice(0, 3)], [[], [], []]).links(2).shape == (0, 2)
+
+
+def test_the_fingerprint_covers_links_however_they_were_added(tmp_path: Path) -> None:
+    whole = write_linked(tmp_path / "whole", [slice(0, 3)])
+    parts = write_linked(tmp_path / "parts", [slice(0, 1), slice(1, 1), slice(1, 3)])
+    assert whole.fingerprint == parts.fingerprint
+    for file in (tmp_path / "whole").iterdir():
+        assert (tmp_path / "parts" / file.name).read_bytes() == file.read_bytes()
+    others = [LINKS[::-1], [[(0, 0)], [], [(1, 1)]], [[(0, 0), (2, 0), (1, 1)], [], []], [[], [], []]]
+    prints = [write_linked(tmp_path / str(i), [slice(0, 3)], links).fingerprint for i, links in enumerate(others)]
+    assert len({whole.fingerprint, write(tmp_path / "plain", PAIRS).fingerprint, *prints}) == 6
+
+
+@pytest.mark.parametrize("name", ["links.tokens", "links.ends"])
+def test_truncated_links_are_refused(tmp_path: Path, name: str) -> None:
+    write_linked(tmp_path / "c", [slice(0, 3)])
+    path = tmp_path / "c" / name
+    path.write_bytes(path.read_bytes()[:-2])
+    with pytest.raises(UserError, match=r"the encoded corpus .* is damaged"):
+        EncodedCorpus.open(tmp_path / "c")
+
+
 def test_an_earlier_corpus_stays_until_the_new_one_is_whole(tmp_path: Path) -> None:
     write(tmp_path / "c", PAIRS)
 

@@ -12,6 +12,9 @@ from rnnsearch import kernels, paper
 from rnnsearch.config import ModelSettings
 from rnnsearch.parameters import Attention, Output, Unit
 
+#: Weight of the loss of an attention that is taught given links, beside that of the words.
+GUIDED_WEIGHT = 0.3
+
 
 class Memory(NamedTuple):
     """What the decoder sees of B source sentences. RNNencdec: h is c as one column, U_a_h is empty."""
@@ -32,9 +35,10 @@ class State(NamedTuple):
 class Loss(NamedTuple):
     """Sums over the target tokens of a batch, sentence ends counted."""
 
-    total: Tensor  # what is minimised: differentiable, with label smoothing
+    total: Tensor  # what is minimised: differentiable, with label smoothing and the weighted guided part
     nll: Tensor  # -log p, no smoothing, no gradient
     tokens: int
+    guided: Tensor | None = None  # -g log alpha, no weight, no gradient; None without given links
 
 
 class Model(nn.Module):
@@ -94,21 +98,29 @@ class Model(nn.Module):
         return [self.E_x, self.E_y]
 
     def loss(self, x: Tensor, x_mask: Tensor, y: Tensor, y_mask: Tensor, *, dropout: float = 0.0,
-             label_smoothing: float = 0.0) -> Loss:  # fmt: skip
-        """Loss of a batch: x [B, T_x], y [B, T_y] word ids with the sentence end, masks bool."""
+             label_smoothing: float = 0.0, guide: Tensor | None = None) -> Loss:  # fmt: skip
+        """Loss of a batch: x [B, T_x], y [B, T_y] word ids with the sentence end, masks bool.
+
+        guide [B, T_y, T_x] (RNNsearch only): what alpha should be, each row of sum 1, or 0 where that is left open, as
+        on padding. This adds GUIDED_WEIGHT times its cross entropy.
+        """
         kind = self.products or self.E_y.dtype
         h, s_0 = self._source(x, x_mask, dropout, kind)
         Ey = kernels.drop(_embed(y, self.E_y, self.b_Ey), dropout, kind)
         before = torch.cat([torch.zeros_like(Ey[:, :1]), Ey[:, :-1]], dim=1)  # E y_{i-1}; nothing before the first word
         printed = self.settings.decoder_order == "printed"
-        s, c = self._recursion(before if printed else Ey, s_0, h, x_mask)
+        s, c, alpha = self._recursion(before if printed else Ey, s_0, h, x_mask)
         asked = s[:, 1:] if printed else s[:, :-1]
         output = Output(**self.output)
         real = y_mask.flatten().nonzero().squeeze(1)
         t = self.equations.readout(output, asked, before, c).flatten(0, 1).index_select(0, real)
         words = y.flatten().index_select(0, real)
         total, nll = self.equations.loss(output, kernels.drop(t, dropout, kind), words, label_smoothing)
-        return Loss(total, nll, len(real))
+        if guide is None:
+            return Loss(total, nll, len(real))
+        assert alpha is not None
+        guided = _cross_entropy(guide, alpha)
+        return Loss(total + GUIDED_WEIGHT * guided, nll, len(real), guided.detach())
 
     def encode(self, x: Tensor, x_mask: Tensor) -> Memory:
         """The annotations of B sentences, x [B, T_x], and what else a sentence needs only once."""
@@ -147,13 +159,14 @@ class Model(nn.Module):
         # s_0 = tanh(W_s h<-_1)
         return kernels.drop(h, p, kind), torch.tanh(linear(h[:, 0, W_s.shape[1] :], W_s, b_s))
 
-    def _recursion(self, Ey: Tensor, s_0: Tensor, h: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+    def _recursion(self, Ey: Tensor, s_0: Tensor, h: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
+        """s_0 .. s_{T_y}, c and alpha (RNNencdec: None)."""
         unit = Unit(**self.decoder)
         if self.attention is None:
             s: Tensor = self.equations.fixed_recursion(unit, Ey, s_0, h[:, 0])
-            return s, h.expand(-1, Ey.shape[1], -1)
-        s, c, _ = self.equations.search_recursion(unit, self._attention(), Ey, s_0, h, mask)
-        return s, c
+            return s, h.expand(-1, Ey.shape[1], -1), None
+        s, c, alpha = self.equations.search_recursion(unit, self._attention(), Ey, s_0, h, mask)
+        return s, c, alpha
 
     def _look(self, memory: Memory, s: Tensor) -> tuple[Tensor, Tensor]:
         """alpha and c. RNNencdec aligns nothing: c is fixed and alpha is spread evenly."""
@@ -184,6 +197,11 @@ def _unit(m: int, n: int, context: int = 0) -> nn.ParameterDict:
 def _embed(words: Tensor, E: Tensor, b: Tensor | None) -> Tensor:
     Ew = embedding(words, E)
     return Ew if b is None else Ew + b
+
+
+def _cross_entropy(guide: Tensor, alpha: Tensor) -> Tensor:
+    """-sum g log alpha. alpha is 0 on padding, where g is 0 too: the least number above it keeps the log finite."""
+    return -(guide * alpha.clamp_min(torch.finfo(alpha.dtype).tiny).log()).sum()
 
 
 def parameter_count(model: nn.Module) -> int:

@@ -26,6 +26,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("corpus", nargs="*", type=Path, metavar="FILE", help="two text files of as many lines, or one .tsv or .jsonl")
     add("--model", type=Path, required=True, help="folder for the model; the run has its own beside it, MODEL.run")
     add("--dev", nargs="+", type=Path, metavar="FILE", help="development files (default: a part is held out)")
+    add(
+        "--guided-alignment",
+        type=Path,
+        metavar="FILE",
+        help="word links of the training text, which the attention is taught: a line a pair, such as 0-0 2-1 1-2 "
+        "(source-target, from 0, words as spaces separate them)",
+    )
     add("--source-language", metavar="CODE", help="such as en (default: by the ending of the file)")
     add("--target-language", metavar="CODE", help="such as fr (default: by the ending of the file)")
     add("--preset", choices=PRESETS, help=f"settings to start from (default: {PRESET})")
@@ -60,6 +67,7 @@ def run(args: argparse.Namespace) -> int:
         "threads": args.threads,
         "bar": sys.stderr.isatty(),
         "profile": args.profile,
+        "guided_alignment": args.guided_alignment,
     }
     if args.resume and args.init_from:
         raise UserError("--init-from says where a new run begins; leave it out with --resume")

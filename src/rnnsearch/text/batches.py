@@ -20,12 +20,16 @@ ROWS = 8
 
 @dataclass(frozen=True)
 class Batch:
-    """x [B, T_x], y [B, T_y] int64, each closed by EOS_ID; x_mask, y_mask bool, False on padding (id EOS_ID there)."""
+    """x [B, T_x], y [B, T_y] int64, each closed by EOS_ID; x_mask, y_mask bool, False on padding (id EOS_ID there).
+
+    guide [B, T_y, T_x]: where links are given, the alpha that they ask for; a row sums to 1, or is 0 without links.
+    """
 
     x: Ids
     x_mask: NDArray[np.bool_]
     y: Ids
     y_mask: NDArray[np.bool_]
+    guide: NDArray[np.float32] | None = None
 
 
 def pad(rows: Sequence[Sequence[int] | NDArray[np.int32]]) -> tuple[Ids, NDArray[np.bool_]]:
@@ -41,9 +45,21 @@ def pad(rows: Sequence[Sequence[int] | NDArray[np.int32]]) -> tuple[Ids, NDArray
 
 def collate(
     pairs: Sequence[tuple[Sequence[int] | NDArray[np.int32], Sequence[int] | NDArray[np.int32]]],
+    links: Sequence[NDArray[np.int32]] | None = None,
 ) -> Batch:
-    """The batch of `pairs` (source ids, target ids), none with a sentence end of its own."""
-    return Batch(*pad([source for source, _ in pairs]), *pad([target for _, target in pairs]))
+    """The batch of `pairs` (source ids, target ids), none with a sentence end of its own; `links`: [L, 2] of each."""
+    x, x_mask = pad([source for source, _ in pairs])
+    y, y_mask = pad([target for _, target in pairs])
+    return Batch(x, x_mask, y, y_mask, None if links is None else _guide(links, (*y.shape, x.shape[1])))
+
+
+def _guide(links: Sequence[NDArray[np.int32]], shape: tuple[int, int, int]) -> NDArray[np.float32]:
+    """[B, T_y, T_x]: uniform over the source tokens that a target token is linked to."""
+    guide = np.zeros(shape, dtype=np.float32)
+    for rows, found in zip(guide, links, strict=True):
+        rows[found[:, 1], found[:, 0]] = 1
+    guide /= np.maximum(guide.sum(axis=2, keepdims=True), 1)
+    return guide
 
 
 def paper_batches(

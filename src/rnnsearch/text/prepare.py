@@ -3,9 +3,10 @@
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
+from itertools import product, repeat, zip_longest
 from pathlib import Path
 
 import numpy as np
@@ -13,14 +14,15 @@ import numpy as np
 from rnnsearch.config import DataSettings
 from rnnsearch.errors import UserError
 from rnnsearch.files import write_whole
-from rnnsearch.text.clean import CleanCounts, clean_line
+from rnnsearch.text.clean import CleanCounts, clean_line, clean_words
 from rnnsearch.text.corpus import read_pairs
+from rnnsearch.text.links import Link, pharaoh, read_links
 from rnnsearch.text.report import Report, SideReport
-from rnnsearch.text.side import Role, Side
-from rnnsearch.text.store import EncodedCorpus, EncodedCorpusWriter, Sentences
+from rnnsearch.text.side import Role, Side, token_words
+from rnnsearch.text.store import EncodedCorpus, EncodedCorpusWriter, Sentences, TokenLinks
 from rnnsearch.text.tokenise import SubwordTokeniser, Tokeniser, open_tokeniser, train_subwords
 from rnnsearch.text.vocabulary import UNK_ID, Vocabulary, count_words, most_frequent
-from rnnsearch.text.working import OVERLAP, REPEAT, TRAIN, Pair, WorkingCopy
+from rnnsearch.text.working import OVERLAP, REPEAT, TRAIN, Pair, Row, WorkingCopy
 
 Tokenisers = tuple[Tokeniser, Tokeniser]
 Sides = tuple[Side, Side]
@@ -34,21 +36,40 @@ _ROLES: tuple[Role, Role] = ("source", "target")
 
 @dataclass(frozen=True)
 class CorpusFiles:
-    """Where parallel text is (one .tsv or .jsonl, or two files) and how its bytes are read."""
+    """Where parallel text is (one .tsv or .jsonl, or two files) and how its bytes are read.
+
+    links: a file with the links of the words of each pair, as spaces separate them in the text as given (Pharaoh's
+    form, counted from 0; a possible link counts as a sure one).
+    """
 
     paths: tuple[Path, ...]
     encoding: str = "utf-8"
     errors: str = "strict"
+    links: Path | None = None
 
-    def pairs(self, counts: CleanCounts) -> Iterator[Pair]:
-        """Cleaned pairs, blank ones too."""
-        for source, target in read_pairs(self.paths, encoding=self.encoding, errors=self.errors, counts=counts):
-            yield clean_line(source, counts), clean_line(target, counts)
+    def rows(self, counts: CleanCounts) -> Iterator[Row]:
+        """Cleaned pairs, blank ones too, and the links of their words."""
+        lines = read_pairs(self.paths, encoding=self.encoding, errors=self.errors, counts=counts)
+        rows = ((*pair, "") for pair in lines) if self.links is None else self._linked(lines, self.links)
+        for source, target, links in rows:
+            yield clean_line(source, counts), clean_line(target, counts), links
+
+    def _linked(self, lines: Iterator[Pair], path: Path) -> Iterator[Row]:
+        """Pairs as given, each with the links of what will be its words once it is cleaned."""
+        found = read_links(path, form="pharaoh")
+        for number, (pair, links) in enumerate(zip_longest(lines, found), start=1):
+            if pair is None or links is None:
+                more = number + sum(1 for _ in (lines if links is None else found))
+                pairs, linked = (more, number - 1) if links is None else (number - 1, more)
+                raise UserError(
+                    f"{path} has {linked:,} lines and {self} {pairs:,} pairs: a line of links is needed for each pair"
+                )
+            yield *pair, _of_cleaned(links.possible, pair, f"{path}, line {number}")
 
     def fingerprint(self) -> str:
         """sha256 over the files' bytes and how they are read: it differs when the text does. Raises UserError."""
         whole = hashlib.sha256(f"{self.encoding} {self.errors}".encode())
-        for path in self.paths:
+        for path in self.paths if self.links is None else (*self.paths, self.links):
             try:
                 with path.open("rb") as file:
                     whole.update(hashlib.file_digest(file, "sha256").digest())
@@ -103,10 +124,12 @@ def prepare(
     """
     kind = sides[0].tokeniser.kind if sides else settings.tokeniser
     report = Report(SideReport(languages[0]), SideReport(languages[1]), settings.max_length, kind)
+    report.links = None if corpus.links is None else 0
     dev_pairs = _read_dev(dev, report) if dev else None
     try:
         with ExitStack() as stack:
-            work = WorkingCopy(folder.with_name(folder.name + ".work"))
+            linked = corpus.links is not None
+            work = WorkingCopy(folder.with_name(folder.name + ".work"), linked=linked)
             stack.callback(work.remove)
             work.write_lines(_not_blank(corpus, report))
             dev_pairs = _set_apart(work, dev_pairs, corpus, report, seed)
@@ -116,7 +139,7 @@ def prepare(
             _check_left(report.kept, corpus, report)
             dev_pairs = _short_held_out(dev_pairs, tokenisers, report)
             sides = sides or _new_sides(work, settings, tokenisers, languages)
-            writer = stack.enter_context(EncodedCorpusWriter(folder))
+            writer = stack.enter_context(EncodedCorpusWriter(folder, linked=linked))
             _encode(work, sides, writer, report)
             _describe(writer.partial, sides, dev_pairs, report)
     except OSError as error:
@@ -125,19 +148,19 @@ def prepare(
 
 
 def _read_dev(dev: CorpusFiles, report: Report) -> list[Pair]:
-    pairs = list(dev.pairs(CleanCounts()))
-    kept = [(source, target) for source, target in pairs if source and target]
+    pairs = list(dev.rows(CleanCounts()))
+    kept = [(source, target) for source, target, _ in pairs if source and target]
     if not kept:
         raise UserError(f"the development set {dev} has no pair with text on both sides")
     report.dev, report.dev_blank = len(kept), len(pairs) - len(kept)
     return kept
 
 
-def _not_blank(corpus: CorpusFiles, report: Report) -> Iterator[Pair]:
-    for source, target in corpus.pairs(report.counts):
+def _not_blank(corpus: CorpusFiles, report: Report) -> Iterator[Row]:
+    for row in corpus.rows(report.counts):
         report.read += 1
-        if source and target:
-            yield source, target
+        if row[0] and row[1]:
+            yield row
         else:
             report.blank += 1
 
@@ -185,24 +208,61 @@ def _tokenisers(work: WorkingCopy, wanted: set[int], settings: DataSettings, lan
     return open_tokeniser(settings.tokeniser, languages[0]), open_tokeniser(settings.tokeniser, languages[1])
 
 
-def _sample(pairs: Iterator[Pair], total: int) -> Iterator[str]:
+def _sample(rows: Iterator[Row], total: int) -> Iterator[str]:
     """Both sides of at most SUBWORD_SAMPLE pairs out of `total`, evenly spread."""
     taken = min(total, SUBWORD_SAMPLE)
-    for index, pair in enumerate(pairs):
+    for index, (source, target, _) in enumerate(rows):
         if (index + 1) * taken // total > index * taken // total:
-            yield from pair
+            yield from (source, target)
 
 
 def _not_too_long(
-    pairs: Iterator[Pair], tokenisers: Tokenisers, report: Report
-) -> Iterator[tuple[list[str], list[str]]]:
-    for source, target in pairs:
+    rows: Iterator[Row], tokenisers: Tokenisers, report: Report
+) -> Iterator[tuple[list[str], list[str], str]]:
+    for source, target, links in rows:
         tokens = tokenisers[0].tokenise(source), tokenisers[1].tokenise(target)
         if max(map(len, tokens)) <= report.max_length:
             report.kept += 1
-            yield tokens
+            yield *tokens, "" if report.links is None else _of_tokens(links, (source, target), tokens, report)
         else:
             report.too_long += 1
+
+
+def _of_cleaned(links: Iterable[Link], pair: Pair, where: str) -> str:
+    """Links of the words of a pair as given, as links of its words once it is cleaned. Raises UserError."""
+    given = [len(list(filter(None, line.split(" ")))) for line in pair]
+    for link in links:
+        for side, word, words in zip(_ROLES, link, given, strict=True):
+            if word >= words:
+                raise UserError(
+                    f"{where}: {link[0]}-{link[1]} links word {word} of the {side}, which has {words:,} words there, "
+                    "counted from 0"
+                )
+    places = [_places(clean_words(line)[1], words) for line, words in zip(pair, given, strict=True)]
+    return pharaoh(_carried(links, places))
+
+
+def _of_tokens(links: str, pair: Pair, tokens: tuple[list[str], list[str]], report: Report) -> str:
+    """Links of the words of a cleaned pair, counted in the report, as links of its tokens."""
+    pairs = [(int(source), int(target)) for source, target in (link.split("-") for link in links.split())]
+    report.links = (report.links or 0) + len(pairs)
+    report.unlinked += not pairs
+    words = [line.split(" ") for line in pair]
+    places = [_places(token_words(t, w), len(w)) for t, w in zip(tokens, words, strict=True)]
+    return pharaoh(_carried(pairs, places))
+
+
+def _places(owners: Sequence[int], count: int) -> list[list[int]]:
+    """For each of `count` words the places of what belongs to it."""
+    places: list[list[int]] = [[] for _ in range(count)]
+    for place, owner in enumerate(owners):
+        places[owner].append(place)
+    return places
+
+
+def _carried(links: Iterable[Link], places: Sequence[Sequence[Sequence[int]]]) -> Iterator[Link]:
+    """Links of all that belongs to a word with all that belongs to the word that it is linked to."""
+    return ((x, y) for source, target in links for x, y in product(places[0][source], places[1][target]))
 
 
 def _short_held_out(dev_pairs: list[Pair], tokenisers: Tokenisers, report: Report) -> list[Pair]:
@@ -245,8 +305,10 @@ def _vocabulary(lines: Iterator[list[str]], tokeniser: Tokeniser, role: Role, se
 
 def _encode(work: WorkingCopy, sides: Sides, writer: EncodedCorpusWriter, report: Report) -> None:
     told = report.source, report.target
-    for source, target in zip(*(_sentences(work, *both) for both in zip(sides, told, strict=True)), strict=True):
-        writer.extend(source, target)
+    columns = [_sentences(work, *both) for both in zip(sides, told, strict=True)]
+    links: Iterator[TokenLinks | None] = repeat(None) if report.links is None else work.links()
+    for source, target in zip(*columns, strict=True):
+        writer.extend(source, target, next(links))
     for side, codec in zip(told, sides, strict=True):
         side.vocabulary = len(codec.vocabulary)
 

@@ -29,7 +29,8 @@ class SideReport:
 class Report:
     """Counts of pairs; `held_out` is None where a development set was given, `dev_blank` counts what was dropped there.
 
-    `duplicates` were dropped, `repeated` were kept though they occur more than once.
+    `duplicates` were dropped, `repeated` were kept though they occur more than once. `links` are those between words
+    of the pairs kept (None: no links were given), `unlinked` the pairs kept that have none.
     """
 
     source: SideReport
@@ -47,6 +48,8 @@ class Report:
     dev: int = 0
     dev_blank: int = 0
     kept: int = 0
+    links: int | None = None
+    unlinked: int = 0
 
     def as_dict(self) -> dict[str, Any]:
         """All counts, and the coverage of both sides, as JSON can hold them."""
@@ -66,7 +69,7 @@ class Report:
     def lines(self) -> list[str]:
         """The report in sentences."""
         told = [self._pairs(), *self._few(), *self._repeated(), *self._characters(), self._development()]
-        return [*told, *self._coverage()]
+        return [*told, *self._linked(), *self._coverage()]
 
     def dropped(self) -> str:
         """What was dropped, as in `50: 3 blank, 47 duplicates`."""
@@ -110,6 +113,11 @@ class Report:
             return f"no development set was given: {drawn}, are held out to be one"
         blank = f"; dropped {self.dev_blank:,} blank on one side or both" if self.dev_blank else ""
         return f"development set: {_pairs(self.dev)}{blank}"
+
+    def _linked(self) -> list[str]:
+        if self.links is None:
+            return []
+        return [f"links between words of the pairs kept: {self.links:,}; pairs without any: {self.unlinked:,}"]
 
     def _coverage(self) -> list[str]:
         sides = (("source", self.source), ("target", self.target))

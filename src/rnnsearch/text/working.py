@@ -1,9 +1,11 @@
-"""The working copy of a corpus while it is prepared, on disk: cleaned lines, hashes, the fate of each pair, tokens."""
+"""The working copy of a corpus while it is prepared, on disk: cleaned lines, links, hashes, fates of pairs, tokens."""
 
 import shutil
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
 from itertools import islice
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +14,8 @@ from rnnsearch.text.duplicates import Hashes, open_hashes, pair_hash, repeats
 from rnnsearch.text.side import Role
 
 Pair = tuple[str, str]
+#: source, target and the links between their words (or tokens) in Pharaoh's form, "" where there are none
+Row = tuple[str, str, str]
 
 #: what becomes of a pair: it is trained on, repeats such a pair, is in the development set, or is held out to be one
 TRAIN, REPEAT, OVERLAP, HELD_OUT = range(4)
@@ -21,12 +25,16 @@ _LINES = 4096
 
 
 class WorkingCopy:
-    """Files in `folder`; only what is asked for is in memory. `remove` takes them away."""
+    """Files in `folder`; only what is asked for is in memory. `remove` takes them away.
 
-    def __init__(self, folder: Path) -> None:
+    linked: links are kept too; without it those of the rows that are written are not looked at.
+    """
+
+    def __init__(self, folder: Path, *, linked: bool = False) -> None:
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         self._folder = folder
+        self._columns = ("source", "target", "links") if linked else ("source", "target")
         self._hashes: Hashes = np.empty(0, dtype="<u8")
         self._fates: NDArray[np.uint8] = np.empty(0, dtype=np.uint8)
 
@@ -34,10 +42,10 @@ class WorkingCopy:
         """Delete the files."""
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def write_lines(self, pairs: Iterable[Pair]) -> None:
-        """Keep cleaned `pairs`, none of them blank, and find those that repeat an earlier one."""
+    def write_lines(self, rows: Iterable[Row]) -> None:
+        """Keep cleaned pairs, none of them blank, and find those that repeat an earlier one."""
         with (self._folder / "hashes").open("wb") as hashes:
-            self._write("lines", _hashed(pairs, hashes.write))
+            self._write("lines", _hashed(rows, hashes.write))
         self._hashes = open_hashes(self._folder / "hashes")
         if len(self._hashes):
             shape = (len(self._hashes),)
@@ -55,29 +63,36 @@ class WorkingCopy:
         places = self._places(ranks)
         self._exclude(self._hashes[places])
         self._fates[places] = HELD_OUT
-        return list(self.lines({HELD_OUT}))
+        return [(source, target) for source, target, _ in self.lines({HELD_OUT})]
 
     def count(self, fate: int) -> int:
         """How many pairs have that fate."""
         return sum(int(np.count_nonzero(part == fate)) for _, part in self._parts())
 
-    def lines(self, fates: set[int]) -> Iterator[Pair]:
+    def lines(self, fates: set[int]) -> Iterator[Row]:
         """The cleaned pairs of those fates, in order."""
         all_fates = (fate for _, part in self._parts() for fate in part.tolist())
-        for pair, fate in zip(self._read("lines"), all_fates, strict=True):
+        for row, fate in zip(self._read("lines"), all_fates, strict=True):
             if fate in fates:
-                yield pair
+                yield row
 
-    def write_tokens(self, pairs: Iterable[tuple[list[str], list[str]]]) -> None:
-        """Keep tokenised pairs; tokens hold no spaces."""
-        self._write("tokens", ((" ".join(source), " ".join(target)) for source, target in pairs))
+    def write_tokens(self, rows: Iterable[tuple[list[str], list[str], str]]) -> None:
+        """Keep tokenised pairs and the links of their tokens; tokens hold no spaces."""
+        self._write("tokens", ((" ".join(source), " ".join(target), links) for source, target, links in rows))
 
     def tokens(self, side: Role) -> Iterator[tuple[list[str], NDArray[np.int32]]]:
         """The tokens of one side, some thousand lines at a time: all in a row, and how many each line has."""
-        with (self._folder / f"{side}.tokens").open(encoding="utf-8", newline="\n") as file:
+        with self._open(side, "tokens") as file:
             while lines := list(islice(file, _LINES)):
                 lengths = np.array([line.count(" ") + 1 for line in lines], dtype=np.int32)
                 yield "".join(lines)[:-1].replace("\n", " ").split(" "), lengths
+
+    def links(self) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int32]]]:
+        """The links of tokens [L, 2], source and target, of as many lines at a time; and how many each line has."""
+        with self._open("links", "tokens") as file:
+            while lines := list(islice(file, _LINES)):
+                lengths = np.array([line.count("-") for line in lines], dtype=np.int32)
+                yield np.array("".join(lines).replace("-", " ").split(), dtype=np.int32).reshape(-1, 2), lengths
 
     def _exclude(self, excluded: Hashes) -> None:
         for start, part in self._parts():
@@ -96,26 +111,25 @@ class WorkingCopy:
         """The fates, a part at a time, each with its start; writing to a part writes to the file."""
         return ((start, self._fates[start : start + _STEP]) for start in range(0, len(self._fates), _STEP))
 
-    def _write(self, name: str, pairs: Iterable[Pair]) -> None:
-        with (
-            (self._folder / f"source.{name}").open("w", encoding="utf-8", newline="\n") as source,
-            (self._folder / f"target.{name}").open("w", encoding="utf-8", newline="\n") as target,
-        ):
-            for x, y in pairs:
-                source.write(x + "\n")
-                target.write(y + "\n")
+    def _write(self, name: str, rows: Iterable[Row]) -> None:
+        with ExitStack() as stack:
+            files = [stack.enter_context(self._open(column, name, "w")) for column in self._columns]
+            for row in rows:
+                for file, text in zip(files, row, strict=False):  # without links the last has no file
+                    file.write(text + "\n")
 
-    def _read(self, name: str) -> Iterator[Pair]:
-        with (
-            (self._folder / f"source.{name}").open(encoding="utf-8", newline="\n") as source,
-            (self._folder / f"target.{name}").open(encoding="utf-8", newline="\n") as target,
-        ):
-            for x, y in zip(source, target, strict=True):
-                yield x[:-1], y[:-1]
+    def _read(self, name: str) -> Iterator[Row]:
+        with ExitStack() as stack:
+            source, target, *links = (stack.enter_context(self._open(column, name)) for column in self._columns)
+            for x, y, *z in zip(source, target, *links, strict=True):
+                yield x[:-1], y[:-1], z[0][:-1] if z else ""
+
+    def _open(self, column: str, name: str, mode: str = "r") -> IO[str]:
+        return (self._folder / f"{column}.{name}").open(mode, encoding="utf-8", newline="\n")
 
 
-def _hashed(pairs: Iterable[Pair], write: Callable[[bytes], object]) -> Iterator[Pair]:
-    """`pairs` as they come, the hash of each written on the way."""
-    for source, target in pairs:
-        write(pair_hash(source, target))
-        yield source, target
+def _hashed(rows: Iterable[Row], write: Callable[[bytes], object]) -> Iterator[Row]:
+    """`rows` as they come, the hash of each pair written on the way."""
+    for row in rows:
+        write(pair_hash(row[0], row[1]))
+        yield row

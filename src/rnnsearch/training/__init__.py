@@ -37,6 +37,7 @@ def train(
     bar: bool = False,
     profile: bool = False,
     preset: str = "",
+    guided_alignment: Path | None = None,
 ) -> Outcome:
     """Train a new model on the pairs of `corpus` (two text files, or one .tsv or .jsonl) into the folder `model`.
 
@@ -44,8 +45,9 @@ def train(
     taken from the file's ending. With `init_from` weights, tokeniser and vocabularies come from that model, whose
     settings must be those of `settings`. The run keeps its own folder beside the model (MODEL.run). `bar` draws a
     progress bar on standard error; `profile` has some updates watched and logs where their time went; `preset` is
-    only written down. All else that is to be said goes to the log "rnnsearch". Raises UserError for a mistake in the
-    arguments or the files, and where training diverges.
+    only written down. `guided_alignment`: a file with the links of the corpus, which the attention is taught. All else
+    that is to be said goes to the log "rnnsearch". Raises UserError for a mistake in the arguments or the files, and
+    where training diverges.
     """
     check_torch(device)
     from rnnsearch.training import launch, trainer
@@ -61,6 +63,7 @@ def train(
         encoding=encoding,
         errors=errors,
         preset=preset,
+        guided_alignment=guided_alignment,
     )
     return trainer.go_on(run, device=device, threads=threads, bar=bar, profile=profile)
 
@@ -77,6 +80,7 @@ def resume(
     threads: int | None = None,
     bar: bool = False,
     profile: bool = False,
+    guided_alignment: Path | None = None,
 ) -> Outcome:
     """Go on with the run of `model`. `values` are settings that were named: limits may change, others must be the same.
 
@@ -86,7 +90,15 @@ def resume(
     check_torch(device)
     from rnnsearch.training import launch, trainer
 
-    run = launch.resume(model, values, preset=preset, corpus=corpus, dev=dev, languages=languages)
+    run = launch.resume(
+        model,
+        values,
+        preset=preset,
+        corpus=corpus,
+        dev=dev,
+        languages=languages,
+        guided_alignment=guided_alignment,
+    )
     return trainer.go_on(run, device=device, threads=threads, bar=bar, profile=profile)
 
 

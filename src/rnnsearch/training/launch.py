@@ -46,21 +46,29 @@ def start(
     encoding: str = "utf-8",
     errors: str = "strict",
     preset: str = "",
+    guided_alignment: Path | None = None,
 ) -> Run:
     """Read the text into a new run folder. Raises UserError, and leaves nothing behind, where that cannot be."""
+    if guided_alignment is not None and settings.model.architecture != "rnnsearch":
+        raise UserError(
+            f"--guided-alignment teaches an attention, and {settings.model.architecture} has none; leave it out, or "
+            "train with --architecture rnnsearch"
+        )
     folder = RunFolder(model)
     for paths in (corpus, dev or corpus):
         check_paths(paths)
     initial = None if init_from is None else ModelFolder.open(init_from)
     spoken = _languages(corpus, languages, initial)
-    record = Record(settings.model_dump(), preset, fingerprints(corpus), fingerprints(dev or ()), spoken, ready=False)
+    files = fingerprints(corpus), fingerprints(dev or ())
+    links = fingerprints([guided_alignment] if guided_alignment else [])
+    record = Record(settings.model_dump(), preset, *files, spoken, ready=False, links=links)
     weights = initial.weights() if initial else None
     folder.create(overwrite=overwrite)
     try:
         folder.write_record(record)
         with folder.alone(), folder.logging():
             text = prepare(
-                CorpusFiles(tuple(corpus), encoding, errors),
+                CorpusFiles(tuple(corpus), encoding, errors, guided_alignment),
                 CorpusFiles(tuple(dev), encoding, errors) if dev else None,
                 settings.data,
                 folder.corpus,
@@ -86,6 +94,7 @@ def resume(
     corpus: Sequence[Path] = (),
     dev: Sequence[Path] | None = None,
     languages: tuple[str | None, str | None] = (None, None),
+    guided_alignment: Path | None = None,
 ) -> Run:
     """The run of `model` as it was left. What is named again must be the same, but for the limits in `values`."""
     folder = RunFolder(model)
@@ -94,6 +103,7 @@ def resume(
         raise UserError(f"{folder.path} was left before its first update; leave out --resume to start it again")
     _check_languages(languages)
     _same_files("training", record.corpus, corpus)
+    _same_links(record.links, guided_alignment)
     _same_files("development", record.dev, dev or ())
     for name, old, new in (
         ("preset", record.preset, preset),
@@ -181,6 +191,15 @@ def _same_files(kind: str, before: Sequence[Mapping[str, str]], paths: Sequence[
                 f"{new['path']} is not the file that the run was started from ({old['path']} as it was then): "
                 "bring that back, or start anew with --overwrite"
             )
+
+
+def _same_links(before: Sequence[Mapping[str, str]], path: Path | None) -> None:
+    """Refuse another file of links than that of the run, or any where it has none; none named is the same."""
+    if path is not None and not before:
+        raise UserError(
+            f"the run was started without --guided-alignment {path}: leave it out, or start anew with --overwrite"
+        )
+    _same_files("alignment", before, () if path is None else (path,))
 
 
 def _changed(name: str, old: object, new: object) -> UserError:

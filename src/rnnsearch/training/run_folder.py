@@ -33,6 +33,7 @@ class Record:
     dev: Sequence[Mapping[str, str]]
     languages: Sequence[str]
     ready: bool
+    links: Sequence[Mapping[str, str]] = ()  # the file that teaches the attention, if any
 
 
 class RunFolder:

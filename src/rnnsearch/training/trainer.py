@@ -82,7 +82,7 @@ class Trainer:
         if not self._draws:
             logger.info('the curve is not drawn: that needs matplotlib (pip install "rnnsearch[plot]")')
         self._dev = DevelopmentSet(run.text.dev_pairs, run.text.sides, self._settings.data, self._settings.search)
-        self._meter = Meter()
+        self._meter, self._guided = Meter(), 0.0
         self._signature = ""
         self._started = self._saved = time.monotonic()
         self._restore() if run.record.ready else self._begin()
@@ -210,9 +210,12 @@ class Trainer:
 
     def _loss(self, indices: NDArray[np.int64], p: float) -> tuple[torch.Tensor, Loss]:
         """The objective to differentiate, and the loss of a batch, with dropout p."""
-        training = self._settings.training
-        batch = to_torch(collate([self._run.text.store.pair(int(i)) for i in indices]), self._device)
-        loss = self._model.loss(*batch, dropout=p, label_smoothing=training.label_smoothing)
+        training, store = self._settings.training, self._run.text.store
+        links = [store.links(int(i)) for i in indices] if store.linked else None
+        batch = collate([store.pair(int(i)) for i in indices], links)
+        guide = None if batch.guide is None else torch.from_numpy(batch.guide).to(self._device)
+        arrays = to_torch(batch, self._device)
+        loss = self._model.loss(*arrays, dropout=p, label_smoothing=training.label_smoothing, guide=guide)
         return (loss.total if training.loss == "sum" else loss.total / loss.tokens), loss
 
     def _run_dearest(self) -> None:
@@ -246,6 +249,8 @@ class Trainer:
         self._average.follow(state.update)
         figures = (float(loss.nll), loss.tokens, norm, time.monotonic() - started)
         self._meter.add(*figures)
+        if loss.guided is not None:
+            self._guided += float(loss.guided)
         if state.update % METRICS_EVERY == 0:
             self._add_metrics(epoch)
         pace = (self._seconds() - self._before[0]) / (self._done() - self._before[1])
@@ -263,12 +268,13 @@ class Trainer:
             self._enter_epoch()
 
     def _add_metrics(self, epoch: int) -> None:
+        guided = {"guided": self._guided / self._meter.tokens} if self._run.text.store.linked else {}
         self._folder.add_metrics({
-            "event": "update", "update": self._state.update, "epoch": epoch, "loss": self._meter.loss,
+            "event": "update", "update": self._state.update, "epoch": epoch, "loss": self._meter.loss, **guided,
             "gradient_norm": self._meter.norm, "tokens_per_second": self._meter.tokens_per_second,
             "seconds": self._seconds(), "learning_rate": self._optimiser.learning_rate,
         })  # fmt: skip
-        self._meter = Meter()
+        self._meter, self._guided = Meter(), 0.0
 
     def _validate(self, *, in_turn: bool) -> None:
         """Judge the averaged weights, keep them, and where the validation is `in_turn` let it steer the run."""
