@@ -57,6 +57,29 @@ def test_a_line_without_text_has_no_tokens(kind: str) -> None:
     assert side(kind).decode([]) == ""
 
 
+def test_a_subword_that_only_the_other_language_has_is_cut_into_known_ones() -> None:
+    tokeniser = SubwordTokeniser(train_subwords(["schadenfreude ist"] * 50 + ["a sad fred ended, rich us"] * 20, 80))
+    assert tokeniser.tokenise("schadenfreude") == ["\u2581schadenfreude"]
+    letters = list("\u2581,abcdefhinrstu") + ["\u2581s", "fre", "de", "den"]
+    codec = Side("source", "en", tokeniser, Vocabulary(letters))
+    encoded = codec.encode("schadenfreude \u6f22 us")
+    assert encoded.tokens == [
+        "\u2581s",
+        "c",
+        "h",
+        "a",
+        "den",
+        "fre",
+        "u",
+        "de",
+        "\u2581",
+        "\u6f22",
+        *encoded.tokens[10:],
+    ]
+    assert codec.decode(encoded.tokens) == "schadenfreude \u6f22 us"
+    assert encoded.ids.count(UNK_ID) == 1
+
+
 def test_words_outside_the_vocabulary_keep_their_spelling() -> None:
     encoded = side("moses").encode("le Chien dort.")
     assert encoded.tokens == ["le", "Chien", "dort", "."]

@@ -34,7 +34,22 @@ class Side:
     def encode(self, line: str) -> Encoded:
         """Clean, tokenise and number a line; an empty line gives no tokens."""
         tokens = self.tokeniser.tokenise(clean_line(line, CleanCounts()))
+        if self.tokeniser.kind == "subword":
+            tokens = [part for token in tokens for part in self._known_parts(token)]
         return Encoded(tokens, self.vocabulary.ids(tokens))
+
+    def _known_parts(self, piece: str) -> list[str]:
+        """A subword in parts that the vocabulary has, the longest first part each time.
+
+        A piece that the shared model learnt from the other language may never have stood in this one's text.
+        """
+        parts: list[str] = []
+        while piece:
+            ends = range(len(piece), 0, -1)
+            end = next((end for end in ends if piece[:end] in self.vocabulary), 1)  # an unknown character stays alone
+            parts.append(piece[:end])
+            piece = piece[end:]
+        return parts
 
     def decode(self, tokens: Sequence[str]) -> str:
         """The line that `tokens` (no sentence end among them) spell, as a person would write it."""

@@ -33,6 +33,9 @@ class Vocabulary:
         """Number of ids, the two special ones counted."""
         return len(self.words) + 2
 
+    def __contains__(self, token: object) -> bool:
+        return token in self._ids
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Vocabulary) and self.words == other.words
 
