@@ -60,7 +60,7 @@ def test_a_line_without_text_has_no_tokens(kind: str) -> None:
 def test_a_subword_that_only_the_other_language_has_is_cut_into_known_ones() -> None:
     tokeniser = SubwordTokeniser(train_subwords(["schadenfreude ist"] * 50 + ["a sad fred ended, rich us"] * 20, 80))
     assert tokeniser.tokenise("schadenfreude") == ["\u2581schadenfreude"]
-    letters = list("\u2581,abcdefhinrstu") + ["\u2581s", "fre", "de", "den"]
+    letters = [*"\u2581,abcdefhinrstu", "\u2581s", "fre", "de", "den"]
     codec = Side("source", "en", tokeniser, Vocabulary(letters))
     encoded = codec.encode("schadenfreude \u6f22 us")
     assert encoded.tokens == [
