@@ -24,7 +24,10 @@ class Engine(Protocol):
         """Memory of B source sentences, x [B, T_x] with their sentence ends."""
 
     def start(self, memory: Any, beam: int) -> Any:
-        """State of a grid with one row a sentence and nothing generated yet; `beam`: the largest k of `best`."""
+        """State of a grid with one row a sentence and nothing generated yet.
+
+        beam: the largest k of `best`; 0 where not that will be asked but `score` or `every`.
+        """
 
     def step(self, state: Any, words: Ids, parents: Ids) -> tuple[Any, Any, Any]:
         """State, log p [R, K_y] and alpha [R, T_x] for the next word of each row of the next grid.
@@ -66,14 +69,13 @@ def open_engine(
     ONNX Runtime works in the thread that calls. Raises UserError where PyTorch is missing or the device is not there.
     """
     if len(folders) == 1:
-        return _open_one(folders[0], device, threads, precision, every=False)
+        return _open_one(folders[0], device, threads, precision)
     from rnnsearch.engine.ensemble_engine import Ensemble
 
-    return Ensemble([_open_one(folder, device, threads, precision, every=True) for folder in folders])
+    return Ensemble([_open_one(folder, device, threads, precision) for folder in folders])
 
 
-def _open_one(folder: ModelFolder, device: str, threads: int | None, precision: Precision, *, every: bool) -> Engine:
-    """`every`: log p of all words will be asked for at each step."""
+def _open_one(folder: ModelFolder, device: str, threads: int | None, precision: Precision) -> Engine:
     if precision not in get_args(Precision):
         raise UserError(f"precision must be one of {', '.join(get_args(Precision))}, not {precision!r}")
     if device == "cpu":
@@ -83,7 +85,7 @@ def _open_one(folder: ModelFolder, device: str, threads: int | None, precision: 
             if error.name != "onnxruntime":
                 raise
             raise UserError("translating needs ONNX Runtime, which is missing: pip install onnxruntime") from None
-        return OnnxEngine.open(folder, precision, every=every)
+        return OnnxEngine.open(folder, precision)
     if not device.startswith(("cuda", "mps")):
         raise UserError(f"there is no device {device!r} to translate on; name cpu, cuda or cuda:1")
     if precision == "int8":

@@ -19,14 +19,13 @@ class Ensemble:
     """
 
     def __init__(self, members: Sequence[Engine]) -> None:
-        """`members`: engines whose `every` is quick."""
         self._members = tuple(members)
 
     def encode(self, x: Ids, x_mask: Mask) -> Parts:
         return tuple(member.encode(x, x_mask) for member in self._members)
 
     def start(self, memory: Parts, beam: int) -> Parts:
-        return tuple(member.start(part, beam) for member, part in zip(self._members, memory, strict=True))
+        return tuple(member.start(part, 0) for member, part in zip(self._members, memory, strict=True))
 
     def step(self, state: Parts, words: Ids, parents: Ids) -> tuple[Parts, NDArray[np.float32], NDArray[np.float32]]:
         states, log_p, alphas = [], [], []

@@ -32,7 +32,7 @@ class Rows(NamedTuple):
     """The memory of the sentences in the grid and the state of its rows."""
 
     memory: Memory
-    beam: int  # most words that are asked for of a row
+    beam: int  # most words that are asked for of a row; 0: log p of all are
     slots: int  # rows of a sentence
     state: dict[str, NDArray[np.float32]]  # s [R, n] and, in the authors' order, c: [C; C_z; C_r] c_i [R, 3n]
 
@@ -54,23 +54,21 @@ class AllWords(NamedTuple):
 class OnnxEngine:
     """Answers search with two sessions; any number of threads may use it at once, each call runs in its caller's."""
 
-    def __init__(self, settings: ModelSettings, weights: Weights, *, int8: bool, every: bool = False) -> None:
-        """`every`: only `every` and `score` will be asked what a step says, not `best`."""
+    def __init__(self, settings: ModelSettings, weights: Weights, *, int8: bool) -> None:
         self._size = len(weights["E_y"])
         added = _Session(words_added(weights))
         self._table = WordTable(settings, weights, lambda Ey: added.run({"Ey": Ey}, ["rows"])["rows"])
         self._encoder = _Session(encoder(settings, weights, int8=int8))
         self._step = _Session(step(settings, weights, int8=int8))
-        unused = {"best", "place", "block"} if every else {"log_p"}
-        self._wanted = [name for name in self._step.outputs if name not in unused]
+        self._all = [name for name in self._step.outputs if name not in {"best", "place", "block"}]
+        self._best = [name for name in self._step.outputs if name != "log_p"]
 
     @classmethod
-    def open(cls, folder: ModelFolder, precision: Precision = "auto", *, every: bool = False) -> "OnnxEngine":
+    def open(cls, folder: ModelFolder, precision: Precision = "auto") -> "OnnxEngine":
         """The engine of a model folder."""
         sizes = len(folder.source.vocabulary), len(folder.target.vocabulary)
         weights = checked_weights(folder, shapes(folder.model, *sizes))
-        int8 = precision == "int8" or (precision == "auto" and adds_exactly())
-        return cls(folder.model, weights, int8=int8, every=every)
+        return cls(folder.model, weights, int8=precision == "int8" or (precision == "auto" and adds_exactly()))
 
     def encode(self, x: Ids, x_mask: Mask) -> Memory:
         spare = ((0, 0), (0, -x.shape[1] % ALIGNED))
@@ -116,7 +114,7 @@ class OnnxEngine:
         else:
             inputs["grid"] = np.array([*words.shape, 1, memory.look["U_a_h"].shape[3]])
             inputs["cells"] = np.array([*words.shape, memory.mask.shape[1]])
-        found = self._step.run(inputs, self._wanted)
+        found = self._step.run(inputs, self._best if state.beam else self._all)
         new = {name: found["new_" + name] for name in state.state}
         alpha = found["alpha"].reshape(len(flat), -1) if "alpha" in found else _even(memory.mask, words.shape[1])
         rows = Rows(memory, state.beam, words.shape[1], new)

@@ -45,7 +45,7 @@ def force(
 ) -> list[Hypothesis]:
     """Log-probability and alignment of given translations y [B, T_y] of x [B, T_x], sentence ends included."""
     rows = np.arange(len(x))[:, None]
-    state = engine.start(engine.encode(x, x_mask), 1)
+    state = engine.start(engine.encode(x, x_mask), 0)
     log_p, alphas = np.zeros(y.shape), []
     for step in range(y.shape[1]):
         words = y[:, step - 1 : step] if step else np.full((len(x), 1), -1)
