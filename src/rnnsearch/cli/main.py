@@ -26,6 +26,7 @@ COMMANDS = {
     "heatmap": "draw which source words each target word looked at",
     "evaluate": "score a model on a test set (BLEU, chrF)",
     "evaluate-alignment": "score word links by gold ones (precision, recall, AER)",
+    "reproduce": "the paper's experiments: five models, its tables and figures",
     "demo": "train a small model in about two minutes, translate, and draw an alignment",
 }
 
