@@ -3,7 +3,6 @@
 import argparse
 import json
 import logging
-import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 log = logging.getLogger("rnnsearch")
 
 _KINDS = (".html", ".md")
-_LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -71,12 +69,14 @@ def run(args: argparse.Namespace) -> int:
 
 def _check(args: argparse.Namespace) -> None:
     """Raise UserError for what can be refused before any work."""
+    from rnnsearch.text.corpus import check_language
+
     if args.source is None and (args.model is not None or any(path.is_dir() for path in args.against)):
         raise UserError(
             "evaluate needs two files, SOURCE and REFERENCE, to translate one and compare it with the other"
         )
-    if args.language is not None and not _LANGUAGE.fullmatch(args.language):
-        raise UserError(f"--language {args.language}: not a language code; write one such as fr, pt-BR or zh")
+    if args.language is not None:
+        check_language("--language", args.language)
     for path in args.report:
         if path.suffix.lower() not in _KINDS:
             raise UserError(f"--report {path}: the name must end in {' or '.join(_KINDS)}")

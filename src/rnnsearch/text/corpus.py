@@ -15,7 +15,10 @@ from rnnsearch.errors import UserError
 from rnnsearch.text.clean import CleanCounts
 
 _BOM = b"\xef\xbb\xbf"
-_LANGUAGE = re.compile(r"[a-z]{2,3}([-_][A-Za-z]{2,4})?")
+#: The ending of a file that names a language.
+_ENDING = re.compile(r"[a-z]{2,3}([-_][A-Za-z]{2,4})?")
+#: A language, then what there is of script, country and variant: pt_BR, zh-Hans, sr-Latn-RS.
+_LANGUAGE = re.compile(r"[a-z]{2,3}([-_][A-Za-z0-9]{1,8})*")
 _NO_LANGUAGE = {"txt", "tok", "raw", "lc", "src", "trg", "tgt", "ref", "hyp", "bpe", "csv", "tsv", "new", "old"}
 
 
@@ -41,6 +44,12 @@ def check_paths(paths: Sequence[Path]) -> None:
         raise UserError(f"a corpus is one file (.tsv or .jsonl) or two, not {len(paths)}")
     if len(paths) == 1 and _endings(paths[0])[-1:] not in (["tsv"], ["jsonl"]):
         raise UserError(f"{paths[0]} alone is no corpus: give two files, or one that ends in .tsv or .jsonl")
+
+
+def check_language(flag: str, code: str) -> None:
+    """Raise UserError where what stands behind a flag is no language code: it is printed, and chooses rules."""
+    if not _LANGUAGE.fullmatch(code):
+        raise UserError(f"{flag} {code!r} is no language code; name one such as en, pt_BR, zh-Hans or gsw")
 
 
 def language_codes(paths: Sequence[Path]) -> tuple[str | None, str | None]:
@@ -172,4 +181,4 @@ def _endings(path: Path) -> list[str]:
 
 
 def _language(ending: str) -> str | None:
-    return ending if _LANGUAGE.fullmatch(ending) and ending not in _NO_LANGUAGE else None
+    return ending if _ENDING.fullmatch(ending) and ending not in _NO_LANGUAGE else None

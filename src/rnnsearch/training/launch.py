@@ -1,7 +1,6 @@
 """How a run begins: a new one from text files, or an interrupted one from its folder, with all that is refused."""
 
 import logging
-import re
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,14 +12,11 @@ from pydantic import ValidationError
 from rnnsearch.config import RESUMABLE, Settings, with_values
 from rnnsearch.errors import UserError
 from rnnsearch.model_folder import ModelFolder, Weights
-from rnnsearch.text.corpus import check_paths, language_codes
+from rnnsearch.text.corpus import check_language, check_paths, language_codes
 from rnnsearch.text.prepare import CorpusFiles, Prepared, prepare
 from rnnsearch.training.run_folder import Record, RunFolder, fingerprints
 
 logger = logging.getLogger("rnnsearch")
-
-#: A language, then what there is of script, country and variant: pt_BR, zh-Hans, sr-Latn-RS.
-_LANGUAGE = re.compile(r"[a-z]{2,3}([-_][A-Za-z0-9]{1,8})*")
 
 
 @dataclass
@@ -154,12 +150,9 @@ def _languages(
 
 
 def _check_languages(named: tuple[str | None, str | None]) -> None:
-    """Refuse what is no language code: it is printed, and names the tokeniser's rules."""
-    for flag, name in zip(("source", "target"), named, strict=True):
-        if name is not None and not _LANGUAGE.fullmatch(name):
-            raise UserError(
-                f"--{flag}-language {name!r} is no language code; name one such as en, pt_BR, zh-Hans or gsw"
-            )
+    for flag, name in zip(("--source-language", "--target-language"), named, strict=True):
+        if name is not None:
+            check_language(flag, name)
 
 
 def _resumed_settings(folder: RunFolder, record: Record, values: Mapping[str, Any]) -> Settings:
