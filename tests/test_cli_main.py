@@ -67,7 +67,11 @@ def test_python_m_is_the_same_command(python):
 @pytest.mark.parametrize(
     ("arguments", "answer"),
     [
-        ([], "which command? train, translate, align, heatmap, evaluate, evaluate-alignment, reproduce, demo"),
+        (
+            [],
+            "which command? train, translate, align, dictionary, heatmap, evaluate, evaluate-alignment, reproduce, "
+            "demo",
+        ),
         (["trian"], "unknown command 'trian' (did you mean train?)"),
         (["zzzz"], "unknown command 'zzzz'\n"),
         (["--vresion"], "unknown flag --vresion (did you mean --version?)"),

@@ -14,7 +14,7 @@ import pytest
 from rnnsearch.config import SearchSettings
 from rnnsearch.engine import checked_weights, open_engine
 from rnnsearch.errors import UserError
-from rnnsearch.model_folder import ModelFolder, save_model, save_weights
+from rnnsearch.model_folder import ModelFolder, save_dictionary, save_model, save_weights
 from rnnsearch.translator import Translator
 
 FORMAT_1 = Path(__file__).parent / "models" / "format-1"
@@ -157,6 +157,60 @@ def test_weights_are_replaced_whole_or_not_at_all(folder: Path, monkeypatch: pyt
     with pytest.raises(KeyboardInterrupt):
         save_weights(folder, {"E_x": np.zeros(3, np.float32)}, {})
     assert (folder / "model.safetensors").read_bytes() == before
+
+
+def test_a_dictionary_is_written_and_read_again(folder: Path) -> None:
+    assert ModelFolder.open(folder).dictionary() == {}
+    words = {"Zürich": "Zurich", "[UNK]": "</s>", '"': "\\", "the cat": "日本語", "": "\u0646\u200c\u0647"}
+    save_dictionary(folder, {"old": "vieux"})
+    save_dictionary(folder, words)
+    assert ModelFolder.open(folder).dictionary() == words
+
+
+def test_a_dictionary_goes_with_the_model_that_made_it_and_stays_beside_its_later_weights(folder: Path) -> None:
+    opened = ModelFolder.open(folder)
+    save_dictionary(folder, {"cat": "chat"})
+    save_weights(folder, opened.weights(), {})
+    assert opened.dictionary() == {"cat": "chat"}
+    save_model(folder, model=opened.model, search=opened.search, max_length=7, source=opened.source,
+               target=opened.target, weights=opened.weights(), about={}, metadata={})  # fmt: skip
+    assert ModelFolder.open(folder).dictionary() == {}
+
+
+def words(**translations: object) -> bytes:
+    return json.dumps({"format": 1, "words": translations}).encode()
+
+
+@pytest.mark.parametrize(
+    ("data", "told"),
+    [
+        (b"", "is damaged: Expecting value"),
+        (b"\xff\x00", "is damaged: 'utf-8' codec can't decode"),
+        (words(cat="chat")[:-9], "is damaged: "),
+        (b"[" * 100_000, "is damaged: "),
+        (b"[]", "is damaged: it holds no table"),
+        (b"{}", "has format None"),
+        (b'{"format": true, "words": {}}', "it is no dictionary of rnnsearch"),
+        (b'{"format": 2, "words": {}}', "update rnnsearch to use it"),
+        (b'{"format": 1}', "is damaged: its words are no table"),
+        (b'{"format": 1, "words": ["cat"]}', "is damaged: its words are no table"),
+        (words(dog="chien", cat=7), "the translation of 'cat' is no word: '7'"),
+        (words(cat=None), "the translation of 'cat' is no word"),
+        (words(cat=["chat"]), "the translation of 'cat' is no word"),
+        (words(cat=""), "the translation of 'cat' is no word: ''"),
+        (words(cat="un chat"), "the translation of 'cat' is no word: 'un chat'"),
+        (words(cat="chat\n"), "the translation of 'cat' is no word: 'chat\\n'"),
+        (words(cat="un\u2028chat"), "the translation of 'cat' is no word"),
+        (words(cat="\ud800"), "the translation of 'cat' is no word: '\\ud800'"),
+        (words(**{"\n\ud800": "\n" * 999}), "the translation of '\\n\\ud800' is no word: '\\n\\n"),
+    ],
+)
+def test_a_dictionary_that_makes_no_sense_is_refused_where_it_is_used(folder: Path, data: bytes, told: str) -> None:
+    (folder / "dictionary.json").write_bytes(data)
+    refusal = refused(ModelFolder.open(folder).dictionary)
+    assert refusal.startswith(str(folder / "dictionary.json"))
+    assert told in refusal
+    assert len(refusal) < len(str(folder)) + 300
 
 
 def test_an_unknown_device_is_refused() -> None:

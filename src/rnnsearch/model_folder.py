@@ -1,6 +1,7 @@
 """The model folder: config.json (format 1), vocabularies and model.safetensors; read and written without torch.
 
-Nothing in it can run code when it is opened, and nothing in it is the user's text but the words of the vocabularies.
+A dictionary.json may lie there too. Nothing in it can run code when it is opened, and nothing in it is the user's text
+but the words of the vocabularies and of the dictionary.
 """
 
 import json
@@ -19,8 +20,8 @@ from rnnsearch.errors import UserError
 from rnnsearch.files import write_whole
 from rnnsearch.text.side import Side
 
-FORMAT = 1
-CONFIG, WEIGHTS = "config.json", "model.safetensors"
+FORMAT = DICTIONARY_FORMAT = 1
+CONFIG, WEIGHTS, DICTIONARY = "config.json", "model.safetensors", "dictionary.json"
 
 Weights = Mapping[str, NDArray[np.float32]]
 
@@ -42,13 +43,7 @@ class ModelFolder:
         """Open a folder. Raises UserError, one sentence, for anything missing, damaged or newer than this program."""
         path = Path(path)
         config = _read_config(path)
-        found = config.get("format")
-        if type(found) is not int or found != FORMAT:  # true and 1.0 equal 1 too
-            newer = type(found) is int and found > FORMAT
-            advice = "update rnnsearch to use it" if newer else "it is no model folder of rnnsearch"
-            raise UserError(
-                f"{path / CONFIG} has format {found!r}, this rnnsearch {__version__} reads {FORMAT}: {advice}"
-            )
+        _require_format(config.get("format"), FORMAT, path / CONFIG, "model folder")
         try:
             return cls(
                 path,
@@ -74,6 +69,20 @@ class ModelFolder:
             raise UserError(f"{file} is missing; the folder is no whole model") from None
         except (SafetensorError, OSError, ValueError) as error:
             raise UserError(f"{file} is damaged ({_first_line(error)}); copy the model again") from None
+
+    def dictionary(self) -> dict[str, str]:
+        """Translations of source tokens; {} where the folder has no dictionary. Raises UserError for a damaged one."""
+        file = self.path / DICTIONARY
+        try:
+            table = _read_table(file)
+            _require_format(table.get("format"), DICTIONARY_FORMAT, file, "dictionary")
+            return _checked_words(table.get("words"))
+        except FileNotFoundError:
+            return {}
+        except ValueError as error:
+            raise UserError(
+                f"{file} is damaged: {error}; make it again with rnnsearch dictionary, or remove it"
+            ) from None
 
     def require_alignment(self) -> None:
         """Raise UserError for a model that has no alignment to show."""
@@ -110,8 +119,12 @@ def save_model(
     about: Mapping[str, Any],
     metadata: Mapping[str, str],
 ) -> None:
-    """Write a whole model folder. The weights come first and config.json last: a folder without it is no model."""
+    """Write a whole model folder. The weights come first and config.json last: a folder without it is no model.
+
+    A dictionary that lies there was another model's, and goes.
+    """
     path.mkdir(parents=True, exist_ok=True)
+    (path / DICTIONARY).unlink(missing_ok=True)
     config = {
         "format": FORMAT,
         "rnnsearch": __version__,
@@ -135,18 +148,57 @@ def save_weights(path: Path, weights: Weights, metadata: Mapping[str, str]) -> N
     write_whole(path / WEIGHTS, save(dict(weights), dict(metadata)))
 
 
+def save_dictionary(path: Path, words: Mapping[str, str]) -> None:
+    """Give a model folder a dictionary, source token -> target token, in place of an older one; all or nothing."""
+    table = {"format": DICTIONARY_FORMAT, "words": dict(words)}
+    write_whole(path / DICTIONARY, (json.dumps(table, indent=2, ensure_ascii=False, sort_keys=True) + "\n").encode())
+
+
 def _read_config(path: Path) -> dict[str, Any]:
     if not path.is_dir():
         raise UserError(f"there is no model folder {path}")
     try:
-        config = json.loads((path / CONFIG).read_text(encoding="utf-8"))
+        return _read_table(path / CONFIG)
     except FileNotFoundError:
         raise UserError(f"{path} is no model folder: it has no {CONFIG}") from None
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise UserError(f"{path / CONFIG} is damaged: {_first_line(error)}") from None
-    if not isinstance(config, dict):
-        raise UserError(f"{path / CONFIG} is damaged: it holds no table")
-    return config
+    except ValueError as error:
+        raise UserError(f"{path / CONFIG} is damaged: {error}") from None
+
+
+def _read_table(file: Path) -> dict[str, Any]:
+    """A JSON object. Raises FileNotFoundError where there is no file, ValueError, of one line, for a damaged one."""
+    try:
+        table = json.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise
+    except (OSError, ValueError, RecursionError) as error:
+        raise ValueError(_first_line(error)) from None
+    if not isinstance(table, dict):
+        raise ValueError("it holds no table")
+    return table
+
+
+def _require_format(found: object, known: int, file: Path, kind: str) -> None:
+    if type(found) is int and found == known:  # true and 1.0 equal 1 too
+        return
+    newer = type(found) is int and found > known
+    advice = "update rnnsearch to use it" if newer else f"it is no {kind} of rnnsearch"
+    raise UserError(f"{file} has format {found!r}, this rnnsearch {__version__} reads {known}: {advice}")
+
+
+def _checked_words(words: object) -> dict[str, str]:
+    """The words of a dictionary. Raises ValueError for a translation that could not stand in a line of text."""
+    if not isinstance(words, dict):
+        raise ValueError("its words are no table")
+    for source, target in words.items():
+        if not _is_word(target):
+            raise ValueError(f"the translation of {source[:40]!a} is no word: {str(target)[:40]!a}")
+    return words
+
+
+def _is_word(value: object) -> bool:
+    """Whether `value` is text without spaces that UTF-8 can write."""
+    return isinstance(value, str) and value.split() == [value] and value == value.encode(errors="ignore").decode()
 
 
 def _max_length(found: object, file: Path) -> int:

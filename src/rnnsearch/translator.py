@@ -3,7 +3,7 @@
 import logging
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, CancelledError, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -55,7 +55,8 @@ class Options(TypedDict, total=False):
     n_best: translations wanted of each line, at most the beam (1).
     no_unk: never choose the unknown word (False). Models of the presets `paper` and `groundhog` allow it again where
         they find no translation without it.
-    replace_unk: put the source token that was looked at most in the place of an unknown word (False).
+    replace_unk: put the source token that was looked at most in the place of an unknown word, or its translation where
+        the dictionary of the model folder has it (False).
     max_length: longest line in tokens; a longer one is translated in parts (default: the model's).
     batch_size: most sentences searched at once by one thread (16).
     """
@@ -224,6 +225,7 @@ class Translator:
         self.folder, self.folders = folder, (folder, *others)
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="rnnsearch")
         self._text = threading.Lock()  # held by who reads or writes: tokenisers are not made for several threads
+        self._dictionary: Mapping[str, str] | None = None  # read when it is first needed
         self._closed = False
         self._engine = self._work(make_engine)
 
@@ -265,12 +267,12 @@ class Translator:
         Keywords: see `Options`; raises UserError for an impossible one, TypeError for one that is unknown or of a wrong
         type. An empty line stays an empty line.
         """
-        plan = _plan(options, self.folder)
+        plan = self._plan(options)
         return self._chunk([lines], 1, plan)[0] if isinstance(lines, str) else self._stream(lines, plan)
 
     def translate_chunk(self, lines: Sequence[str], first: int = 1, **options: Unpack[Options]) -> list[Translation]:
         """Translate all of `lines` now; `first` is the number of the first one, for warnings."""
-        return self._chunk(lines, first, _plan(options, self.folder))
+        return self._chunk(lines, first, self._plan(options))
 
     def align(self, source: str, target: str) -> Translation:
         """The given `target` as a translation of `source`: its probability and alignment under the model.
@@ -321,6 +323,13 @@ class Translator:
         if self._closed:
             raise UserError(f"the translator of {self.folder.path} is closed; load it again")
         return self._pool.submit(function, *args, **kwargs)
+
+    def _plan(self, options: Options) -> _Plan:
+        """The options with nothing left open, and the dictionary read if they need it."""
+        plan = _plan(options, self.folder)
+        if plan.replace_unk and self._dictionary is None:
+            self._dictionary = self.folder.dictionary()
+        return plan
 
     def _stream(self, lines: Iterable[str], plan: _Plan) -> Iterator[Translation]:
         left, first = iter(lines), 1
@@ -399,7 +408,8 @@ class Translator:
             blocks.append(hypothesis.alpha[: len(ids), :-1])
             spelled = self.folder.target.vocabulary.tokens(ids)
             if plan.replace_unk:
-                spelled = _replace_unknown(spelled, ids, line.encoded.tokens[part], blocks[-1])
+                looked_at = _looked_at(line.encoded.tokens[part], blocks[-1])
+                spelled = _replace_unknown(spelled, ids, looked_at, self._dictionary or {})
             texts.append(self.folder.target.decode(spelled) if spelled else "")
             part_words, part_word_of = _words(texts[-1], spelled)
             word_of += [-1 if word < 0 else len(words) + word for word in part_word_of]
@@ -511,13 +521,18 @@ def _batches(lengths: Sequence[int], plan: _Plan) -> Iterator[list[int]]:
         yield batch
 
 
+def _looked_at(source: Sequence[str], alpha: NDArray[np.float32]) -> list[str]:
+    """For each row of alpha [T_y, T_x] (sentence end left out) the source token of the largest weight."""
+    return [source[best] for best in alpha.argmax(axis=1).tolist()]
+
+
 def _replace_unknown(
-    tokens: list[str], ids: Sequence[int], source: Sequence[str], alpha: NDArray[np.float32]
+    tokens: Sequence[str], ids: Sequence[int], looked_at: Sequence[str], dictionary: Mapping[str, str]
 ) -> list[str]:
-    """`tokens` with the source token of the largest alpha [T_y, T_x] (sentence end left out) in unknown places."""
+    """`tokens` with what they looked at in unknown places, translated where the dictionary has it, else copied."""
     return [
-        source[int(alpha[i].argmax())] if word == UNK_ID else token
-        for i, (token, word) in enumerate(zip(tokens, ids, strict=True))
+        dictionary.get(source, source) if word == UNK_ID else token
+        for token, word, source in zip(tokens, ids, looked_at, strict=True)
     ]
 
 

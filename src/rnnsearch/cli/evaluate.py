@@ -41,7 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--language", help="code of the target language (default: the model's, or the ending of REFERENCE)")
     add("--beam-size", type=int, metavar="N", help="width of the beam (default: the model's)")
     add("--no-unk", action="store_true", help="never choose the unknown word")
-    add("--replace-unk", action="store_true", help="copy the source word that an unknown word looked at most")
+    add("--replace-unk", action="store_true", help="put for an unknown word the source word that it looked at most, "
+        "translated where the model folder has a dictionary with it (see rnnsearch dictionary)")  # fmt: skip
     opening.add_batch_size(parser)
     opening.add_arguments(parser)
     add("--report", type=Path, action="append", default=[], metavar="FILE",
@@ -198,7 +199,8 @@ def _pictures(translator: "Translator", translations: "Sequence[Translation]") -
 def _signature(args: argparse.Namespace, translator: "Translator") -> str:
     """What the translations depend on, in the form of sacreBLEU's signatures."""
     search = translator.folder.search
-    rule = [name for name, used in (("avoided", args.no_unk), ("replaced", args.replace_unk)) if used]
+    replaced = "dictionary" if args.replace_unk and translator.folder.dictionary() else "replaced"
+    rule = [name for name, used in (("avoided", args.no_unk), (replaced, args.replace_unk)) if used]
     return "|".join([
         f"rnnsearch:{__version__}",
         f"model:{'+'.join(folder.path.resolve().name for folder in translator.folders)}",

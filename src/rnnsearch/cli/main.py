@@ -23,6 +23,7 @@ COMMANDS = {
     "train": "learn to translate from two text files",
     "translate": "translate standard input, line for line",
     "align": "link the words of sentence pairs that are given",
+    "dictionary": "learn from sentence pairs what --replace-unk puts for unknown words",
     "heatmap": "draw which source words each target word looked at",
     "evaluate": "score a model on a test set (BLEU, chrF)",
     "evaluate-alignment": "score word links by gold ones (precision, recall, AER)",

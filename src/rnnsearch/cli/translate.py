@@ -35,7 +35,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     form.add_argument("--json", action="store_true", help="a JSON object a line: text, tokens, scores, alignment")
     add("--no-unk", action="store_true", help="never choose the unknown word (presets paper and groundhog allow it "
         "again where nothing is found without)")  # fmt: skip
-    add("--replace-unk", action="store_true", help="copy the source word that an unknown word looked at most")
+    add("--replace-unk", action="store_true", help="put for an unknown word the source word that it looked at most, "
+        "translated where the model folder has a dictionary with it (see rnnsearch dictionary)")  # fmt: skip
     add("--max-length", type=_count, metavar="N", help="longest line in tokens (default: the model's)")
     opening.add_batch_size(parser)
     opening.add_arguments(parser)
