@@ -138,7 +138,7 @@ def test_it_ends_when_bleu_has_stopped_rising_and_keeps_the_best(tmp_path, files
     values = {"max_updates": 0, "patience": 3, "validate_every": 2}
     outcome = train(settings(**values), files["train"], tmp_path / "m", dev=files["dev"])
     assert (outcome.updates, outcome.bleu) == (10, 9)
-    assert "has not risen in 3 validations" in outcome.reason
+    assert "neither development BLEU nor loss has got better in 3 validations" in outcome.reason
     assert ModelFolder.open(tmp_path / "m").metadata()["updates"] == "4"
     assert ModelFolder.open(tmp_path / "m.run" / "last").metadata()["updates"] == "10"
 
@@ -439,6 +439,15 @@ def test_validations_are_frequent_at_first_and_then_once_an_epoch(epoch, expecte
     assert found == expected
 
 
+def test_a_run_goes_on_while_bleu_or_loss_gets_better():
+    state, told = State(), []
+    for bleu, loss in [(9, 3.0), (8, 2.0), (7, 2.5), (8, 1.9), (9.5, 2.4), (9, 1.9), (9.5, 1.9)]:
+        take_note(state, [bleu, -loss], loss)
+        told.append(state.bad_validations)
+    assert told == [0, 0, 1, 0, 0, 1, 0]  # the last one ranks higher than the same BLEU with a loss of 2.4
+    assert (state.best, state.least_loss) == ([9.5, -1.9], 1.9)
+
+
 def test_dropout_rises_with_the_passes_over_the_text_and_then_stays():
     training = settings(dropout=0.3, dropout_epochs=2.0).training
     found = [
@@ -455,7 +464,7 @@ def test_a_validation_out_of_turn_shifts_none():
     for update, expected in ((LEAST_UPDATES - 1, False), (LEAST_UPDATES, True)):
         state.update = update
         assert due(state, training, 50) is expected
-    take_note(state, [1.0, 0.0])
+    take_note(state, [1.0, 0.0], 1.0)
     state.validated, state.update = state.update, 2 * LEAST_UPDATES - 1
     assert not due(state, training, 50)
     # A validation out of turn, at a limit, must not shift those that follow when the run is resumed.

@@ -92,7 +92,7 @@ class TrainingSettings(Group):
     )
     seed: int = Field(1234, ge=0, lt=2**64, description="seed of initialisation, order and dropout")
     patience: int = Field(
-        6, ge=0, description="stop after so many validations without a better development BLEU; 0: never"
+        6, ge=0, description="stop after so many validations without a better development BLEU or loss; 0: never"
     )
     max_epochs: int = Field(0, ge=0, description="stop after so many passes over the text; 0: no limit")
     max_updates: int = Field(0, ge=0, description="stop after so many updates; 0: no limit")

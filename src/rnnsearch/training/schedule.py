@@ -24,6 +24,8 @@ class State:
     #: the update after which the last validation was that steers the run
     steered: int = 0
     bad_validations: int = 0
+    #: least loss of the validations that steer the run
+    least_loss: float = float("inf")
     #: rank of the best validation of those that steer the run, and of all: a run that ends at a limit validates out of
     #: turn, which must not change how it goes on when it is resumed
     best: list[float] = field(default_factory=lambda: [-1.0, 0.0])
@@ -50,18 +52,18 @@ def dropout(state: State, training: TrainingSettings, epoch: int) -> float:
     return training.dropout * (passed / rise if passed < rise else 1)
 
 
-def take_note(state: State, rank: list[float]) -> None:
-    """Of a validation that steers the run, by its rank."""
+def take_note(state: State, rank: list[float], loss: float) -> None:
+    """Of a validation that steers the run, by its rank and loss: BLEU rises by leaps, the loss says if it will."""
     state.steered = state.update
-    better = rank > state.best
-    state.best = rank if better else state.best
+    better = rank > state.best or loss < state.least_loss
+    state.best, state.least_loss = max(rank, state.best), min(loss, state.least_loss)
     state.bad_validations = 0 if better else state.bad_validations + 1
 
 
 def limit(state: State, training: TrainingSettings, seconds: float) -> str:
     """Why a run that has taken `seconds` is to end now, or ''."""
     if training.patience and state.bad_validations >= training.patience:
-        return f"the development BLEU has not risen in {state.bad_validations} validations"
+        return f"neither development BLEU nor loss has got better in {state.bad_validations} validations"
     if training.max_updates and state.update >= training.max_updates:
         return f"it has made {state.update} updates"
     if training.max_epochs and state.epoch >= training.max_epochs:

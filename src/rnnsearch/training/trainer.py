@@ -295,7 +295,7 @@ class Trainer:
         if self._draws:
             draw_curve(self._folder.metrics, self._folder.curve)
         if in_turn:
-            take_note(state, found.rank)
+            take_note(state, found.rank, found.loss)
         self._save()
 
     def _said(self) -> dict[str, str]:
