@@ -184,6 +184,7 @@ def test_every_setting_has_a_flag(capsys):
         (["train.en", "train.fr", "--hidden-size", "0"], "--hidden-size: "),
         (["train.en", "train.fr", "--hidden-size", "99999999999999999999"], "--hidden-size: "),
         (["train.en", "train.fr", "--vocabulary-size", "99999999999999"], "--vocabulary-size: "),
+        (["train.en", "train.fr", "--vocabulary-size", "3"], "size: input should be 0, or 4 at least, got 3"),
         (["train.en", "train.fr", "--seed", str(2**64)], "--seed: "),
         (["train.en", "train.fr", "--dev", "dev.en", "dev.fr", "x", "y"], "--dev takes one or two files"),
         (["train.en", "train.fr", "--device", "abacus"], "--device abacus cannot be used"),

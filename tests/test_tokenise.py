@@ -1,5 +1,6 @@
 """The three tokenisers and vocabularies: text is text, round trips, shrinking, determinism."""
 
+import itertools
 import logging
 import random
 from collections import Counter
@@ -17,6 +18,7 @@ from rnnsearch.text.tokenise import (
     SubwordTokeniser,
     Tokeniser,
     open_tokeniser,
+    subwords_for,
     train_subwords,
 )
 from rnnsearch.text.vocabulary import EOS_ID, UNK_ID, Vocabulary, count_words, most_frequent
@@ -206,6 +208,24 @@ def test_an_alphabet_too_large_leaves_the_rarest_characters_out(caplog: pytest.L
     assert "401 different characters: only the 20 most frequent" in caplog.text
     assert tokeniser.knows("\u4e00")
     assert not tokeniser.knows(chr(0x4E00 + 399))
+
+
+@pytest.mark.parametrize(
+    ("letters", "expected"),
+    [(2, 1000), (219_917, 2000), (1_102_722, 5000), (3_168_131, 8000), (37_914_985, 8000)],
+)
+def test_little_text_gets_few_subwords(letters: int, expected: int) -> None:
+    assert subwords_for(letters) == expected
+
+
+def test_how_many_subwords_goes_by_the_letters_of_the_text(caplog: pytest.LogCaptureFixture) -> None:
+    words = ["".join(letters) for letters in itertools.product("abcdefghij", repeat=4)]
+    with caplog.at_level(logging.WARNING, "rnnsearch"):
+        chosen = train_subwords([" ".join(words)] * 4)  # 160,000 letters
+    assert chosen == train_subwords([" ".join(words)] * 4, 2000)
+    assert chosen != train_subwords([" ".join(words)] * 2)  # 80,000
+    train_subwords(["a b"])
+    assert not caplog.messages  # what nobody asked for does not shrink
 
 
 @pytest.mark.parametrize("size", [4, 5, 10])

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic_core import PydanticCustomError
 
 from rnnsearch.errors import UserError
 
@@ -52,8 +53,20 @@ class DataSettings(Group):
         "subword", description="moses: words; subword: SentencePiece; none: split at spaces"
     )
     vocabulary_size: int = Field(
-        8000, ge=4, le=_MOST, description="entries of each vocabulary (subword: of the joint one)"
+        0,
+        ge=0,
+        le=_MOST,
+        description="entries of each vocabulary (subword: of the joint one), at least 4; "
+        "0: 30,000 words, or up to 8,000 subwords, fewer for little text",
     )
+
+    @field_validator("vocabulary_size")
+    @classmethod
+    def _room_for_words(cls, size: int) -> int:
+        if 0 < size < 4:
+            raise PydanticCustomError("too_small", "Input should be 0, or 4 at least")
+        return size
+
     max_length: int = Field(
         100, ge=1, description="longest side of a training pair, in tokens; longer pairs are left out"
     )

@@ -29,6 +29,8 @@ Sides = tuple[Side, Side]
 
 #: without a development set so many pairs are held out, but no more than this share
 HELD_OUT_PAIRS, HELD_OUT_SHARE = 1000, 0.05
+#: words of a vocabulary where no other number is asked for: the paper's
+WORDS = 30_000
 #: pairs, evenly spread over the text, that subwords are learnt from: this bounds the memory that takes
 SUBWORD_SAMPLE = 500_000
 _ROLES: tuple[Role, Role] = ("source", "target")
@@ -298,7 +300,7 @@ def _vocabulary(lines: Iterator[list[str]], tokeniser: Tokeniser, role: Role, se
     """The most frequent words; of subwords, all pieces of the model that occur."""
     counts = count_words(lines)
     if not isinstance(tokeniser, SubwordTokeniser):
-        return most_frequent(counts, settings.vocabulary_size, role)
+        return most_frequent(counts, settings.vocabulary_size or min(WORDS, len(counts) + 2), role)
     pieces = Counter({piece: count for piece, count in counts.items() if tokeniser.knows(piece)})
     return most_frequent(pieces, len(pieces) + 2, role)
 

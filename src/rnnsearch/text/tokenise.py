@@ -2,6 +2,7 @@
 
 import io
 import logging
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -24,6 +25,8 @@ TEXT_MARK = "\ufdd0"
 _UNKNOWN_PIECE = "\ufdd1"
 #: characters in one word given to the subword trainer, which skips lines of more than 4,192 bytes
 _TRAINER_LINE = 1000
+#: Subwords of a text of whatever size, unless more are asked for.
+MOST_SUBWORDS = 8000
 #: words whose tokens a tokeniser remembers, about 20 MB: text repeats its words, and cutting one up is slow
 _REMEMBERED = 1 << 16
 #: mean length of the words of a line above which none is remembered: without spaces a word is a line, and seldom again
@@ -257,8 +260,16 @@ class SubwordTokeniser:
         return {SUBWORDS_FILE: self._model}
 
 
-def train_subwords(lines: Iterable[str], vocabulary_size: int) -> bytes:
-    """A SentencePiece BPE model of at most `vocabulary_size` pieces, learnt from cleaned `lines`.
+def subwords_for(letters: int) -> int:
+    """How many subwords suit a text of both languages with so many letters, spaces not counted; in thousands.
+
+    As many times more as each piece is to be seen: so the square root. 4.5 sqrt(letters) is 8,000 for 29,000 captions.
+    """
+    return min(max(round(4.5 * math.sqrt(letters) / 1000), 1), MOST_SUBWORDS // 1000) * 1000
+
+
+def train_subwords(lines: Iterable[str], vocabulary_size: int = 0) -> bytes:
+    """A SentencePiece BPE model of at most `vocabulary_size` pieces (0: `subwords_for`), learnt from cleaned `lines`.
 
     Their distinct words are held in memory, and counted: BPE looks at words only, not at the order of the lines.
     Identity normalisation. A small text gives fewer pieces, with a warning. Every character is a piece unless they
@@ -271,7 +282,8 @@ def train_subwords(lines: Iterable[str], vocabulary_size: int) -> bytes:
     del words[""]
     if not words:
         raise UserError("there is no text to learn subwords from")
-    model = _train(_without_rare_characters(words, vocabulary_size // 2), vocabulary_size)
+    size = vocabulary_size or subwords_for(sum(len(word) * count for word, count in words.items()))
+    model = _train(_without_rare_characters(words, size // 2), size)
     from sentencepiece import SentencePieceProcessor
 
     pieces = SentencePieceProcessor(model_proto=model).get_piece_size()
