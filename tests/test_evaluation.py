@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rnnsearch.evaluation import bands_plot
 from rnnsearch.evaluation.bands import by_length
-from rnnsearch.evaluation.bands_plot import bands_png, bands_svg
 from rnnsearch.evaluation.bootstrap import compare, estimate
 from rnnsearch.evaluation.examples import choose
 from rnnsearch.evaluation.faults import find_faults, loops
@@ -372,12 +372,13 @@ def test_json_holds_everything():
 def test_the_plot_shows_bands_counts_and_names():
     pytest.importorskip("matplotlib", reason="the plot needs the extra [plot]")
     found = report(System("_one $x$", HALF), System("two", REFERENCES))
-    svg = bands_svg(found)
+    plot = bands_plot.plot_of(found)
+    svg = bands_plot.svg(plot)
     for text in ("_one $x$", "two", "1-10", "over 60", ">25<", ">5<", "BLEU", "length of the source, in words (hollow"):
         assert text in svg
     assert "currentColor" in svg and "#010203" not in svg and "#000000" not in svg
-    assert svg == bands_svg(found)
-    assert bands_png(found).startswith(b"\x89PNG")
+    assert svg == bands_plot.svg(plot)
+    assert bands_plot.png(plot).startswith(b"\x89PNG")
 
 
 def test_without_matplotlib_the_page_lacks_its_plot_and_says_so(monkeypatch, caplog):

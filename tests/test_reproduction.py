@@ -11,9 +11,10 @@ import torch
 
 from rnnsearch.config import load_settings
 from rnnsearch.errors import UserError
+from rnnsearch.evaluation import bands_plot
 from rnnsearch.evaluation.heatmap import Picture
 from rnnsearch.model_folder import ModelFolder
-from rnnsearch.reproduction import claims, experiments, figure2, published, run, sentences, tables
+from rnnsearch.reproduction import claims, experiments, published, run, sentences, tables
 from rnnsearch.reproduction.claims import FAILS, HOLDS, OPEN, Duel, Slope
 from rnnsearch.reproduction.document import Heading, Heatmap, Line, Passage, Text, document, title
 from rnnsearch.reproduction.experiments import reproduce, write_report
@@ -425,7 +426,7 @@ def test_without_matplotlib_the_numbers_are_written_all_the_same(whole, tests, t
     def lacking(*_):
         raise ImportError
 
-    monkeypatch.setattr(figure2, "svg", lacking)
+    monkeypatch.setattr(bands_plot, "svg", lacking)
     write_report(tmp_path, found_of(whole, tests, VARIANTS))
     assert [path.name for path in tmp_path.iterdir()] == ["report.json"]
     assert "figures need matplotlib" in caplog.text

@@ -247,13 +247,13 @@ def _write_all(report: "Report", args: argparse.Namespace) -> None:
 
 def _write_markdown(report: "Report", path: Path) -> None:
     """The text, and the plot beside it. Without matplotlib there is no plot, and a warning says so."""
-    from rnnsearch.evaluation.bands_plot import bands_png
+    from rnnsearch.evaluation import bands_plot
     from rnnsearch.evaluation.report_markdown import report_markdown
 
     picture = _picture(path) if report.bands else None
     if picture is not None:
         try:
-            _write(picture, bands_png(report))
+            _write(picture, bands_plot.png(bands_plot.plot_of(report)))
         except ImportError:
             log.warning('the report has no plot, which needs matplotlib: pip install "rnnsearch[plot]"')
             picture = None

@@ -2,16 +2,15 @@
 
 import logging
 
-from rnnsearch.evaluation import heatmap, report_tables
-from rnnsearch.evaluation.bands_plot import bands_svg
+from rnnsearch.evaluation import bands_plot, heatmap, report_tables
 from rnnsearch.evaluation.examples import Example
 from rnnsearch.evaluation.markup import html_text
 from rnnsearch.evaluation.report import Report
 
 log = logging.getLogger("rnnsearch")
 
-# The variables are those of the heatmaps, light and dark.
-_STYLE = """
+#: How any report looks. The variables are those of the heatmaps, light and dark.
+STYLE = """
 .report { color: var(--ink); font: 15px/1.5 system-ui, sans-serif; max-width: 75rem; margin: 0 auto; }
 .report h1 { font-size: 1.6rem; margin: 0; } .report h2 { font-size: 1.2rem; margin: 2.5rem 0 .5rem; }
 .report h3 { font-size: 1rem; margin: 2rem 0 .5rem; }
@@ -21,10 +20,10 @@ _STYLE = """
   border-bottom: 1px solid var(--line); white-space: nowrap; }
 .numbers .text { text-align: start; white-space: normal; overflow-wrap: anywhere; }
 .numbers th.text { overflow-wrap: normal; }
-.numbers thead th { color: var(--faint); font-size: 13px; vertical-align: bottom; }
+.numbers thead th { color: var(--faint); font-size: 13px; vertical-align: bottom; white-space: normal; }
 .report .note { color: var(--faint); font-size: 13px; margin: .25rem 0; max-width: 60rem; overflow-wrap: anywhere; }
 .report .plot text { font-family: system-ui, sans-serif !important; }
-.report .plot svg { width: 100%; max-width: 46rem; height: auto; }
+.report .plot svg { width: 100%; max-width: 50rem; height: auto; }
 """
 
 
@@ -44,7 +43,7 @@ def report_html(report: Report) -> str:
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<title>{title}</title>\n'
-        f"{heatmap.html_style()}\n<style>{_STYLE}</style>\n</head>\n"
+        f"{heatmap.html_style()}\n<style>{STYLE}</style>\n</head>\n"
         f'<body class="rnnsearch-page">\n<main class="report">\n<h1>{title}</h1>\n'
         f"<p>{len(report.text.references):,} sentences</p>\n{body}\n</main>\n</body>\n</html>\n"
     )
@@ -52,7 +51,7 @@ def report_html(report: Report) -> str:
 
 def _plot(report: Report) -> str:
     try:
-        return f'<div class="plot">{bands_svg(report)}</div>'
+        return f'<div class="plot">{bands_plot.svg(bands_plot.plot_of(report))}</div>'
     except ImportError:
         log.warning('the page has no plot, which needs matplotlib: pip install "rnnsearch[plot]"')
         return ""

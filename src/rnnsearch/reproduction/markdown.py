@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from rnnsearch.evaluation import heatmap
+from rnnsearch.evaluation import bands_plot, heatmap
 from rnnsearch.evaluation.markup import markdown_text
 from rnnsearch.evaluation.tables import Table
 from rnnsearch.files import write_whole
@@ -29,7 +29,7 @@ def _block(block: Block, folder: Path) -> str:
         case Text():
             return f"{markdown_text(block.text)}\n"
         case Plot():
-            write_whole(folder / FIGURE_2, figure2.png(block.curves))
+            write_whole(folder / FIGURE_2, bands_plot.png(figure2.plot_of(block.curves)))
             return f"![BLEU against the length of the source]({FIGURE_2})\n"
         case Heatmap():
             heatmap.png(folder / f"{block.name}.png", block.picture.rows, block.picture.columns, block.picture.matrix)

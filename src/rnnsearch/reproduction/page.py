@@ -2,29 +2,17 @@
 
 from collections.abc import Sequence
 
-from rnnsearch.evaluation import heatmap
+from rnnsearch.evaluation import bands_plot, heatmap
 from rnnsearch.evaluation.markup import html_text
+from rnnsearch.evaluation.report_html import STYLE
 from rnnsearch.evaluation.tables import Table
 from rnnsearch.reproduction import figure2
 from rnnsearch.reproduction.document import Block, Heading, Heatmap, Line, Passage, Plot, Text
 
-# The variables are those of the heatmaps, light and dark.
+#: What this report has beside any other.
 _STYLE = """
-.report { color: var(--ink); font: 15px/1.5 system-ui, sans-serif; max-width: 75rem; margin: 0 auto; }
-.report h1 { font-size: 1.6rem; margin: 0; } .report h2 { font-size: 1.2rem; margin: 2.5rem 0 .5rem; }
-.report h3 { font-size: 1rem; margin: 2rem 0 .5rem; }
 .report > p, .report h3 { max-width: 60rem; }
-.report .wide { overflow: auto; max-width: 100%; margin: 1rem 0; }
-.numbers { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-.numbers th, .numbers td { padding: .25rem .75rem; text-align: right; vertical-align: top; font-weight: 400;
-  border-bottom: 1px solid var(--line); white-space: nowrap; }
-.numbers .text { text-align: start; white-space: normal; overflow-wrap: anywhere; }
-.numbers th.text { overflow-wrap: normal; }
-.numbers thead th { color: var(--faint); font-size: 13px; vertical-align: bottom; white-space: normal; }
-.report .note, .passage dt { color: var(--faint); font-size: 13px; }
-.report .note { margin: .25rem 0; max-width: 60rem; overflow-wrap: anywhere; }
-.report .plot text { font-family: system-ui, sans-serif !important; }
-.report .plot svg { width: 100%; max-width: 50rem; height: auto; }
+.passage dt { color: var(--faint); font-size: 13px; }
 .passage { display: grid; grid-template-columns: max-content 1fr; gap: .3rem 1rem; margin: .5rem 0 1rem;
   max-width: 70rem; }
 .passage dd { margin: 0; overflow-wrap: anywhere; }
@@ -39,7 +27,7 @@ def page(title: str, blocks: Sequence[Block]) -> str:
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{html_text(title)}</title>\n{heatmap.html_style()}\n<style>{_STYLE}</style>\n</head>\n"
+        f"<title>{html_text(title)}</title>\n{heatmap.html_style()}\n<style>{STYLE}{_STYLE}</style>\n</head>\n"
         f'<body class="rnnsearch-page">\n<main class="report">\n<h1>{html_text(title)}</h1>\n{body}\n</main>\n</body>\n'
         "</html>\n"
     )
@@ -52,7 +40,7 @@ def _block(block: Block) -> str:
         case Text():
             return f"<p>{html_text(block.text)}</p>"
         case Plot():
-            return f'<div class="plot">{figure2.svg(block.curves)}</div>'
+            return f'<div class="plot">{bands_plot.svg(figure2.plot_of(block.curves))}</div>'
         case Heatmap():
             return heatmap.html_figure(block.picture)
         case Passage():
