@@ -41,9 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     form.add_argument("--json", action="store_true", help="a JSON object a pair: words, alignment, hard links, log p")
     opening.add_batch_size(parser)
     opening.add_arguments(parser)
-    add("--encoding", default="utf-8", help="encoding of the input (default: utf-8)")
-    add("--errors", default="strict", choices=("strict", "replace", "ignore"),
-        help="what to do with bytes that are none of it (default: strict, stop)")  # fmt: skip
+    opening.add_encoding(parser)
 
 
 def run(args: argparse.Namespace) -> int:

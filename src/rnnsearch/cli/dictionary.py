@@ -32,9 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     opening.add_model(parser)
     opening.add_batch_size(parser)
     opening.add_arguments(parser)
-    add("--encoding", default="utf-8", help="encoding of the files (default: utf-8)")
-    add("--errors", default="strict", choices=("strict", "replace", "ignore"),
-        help="what to do with bytes that are none of it (default: strict, stop)")  # fmt: skip
+    opening.add_encoding(parser)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -49,9 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="write all that was found as an .html page or as .md; may be given more than once")  # fmt: skip
     add("--json", type=Path, metavar="FILE",
         help="write all that was found as JSON; - is standard output, in place of the table")  # fmt: skip
-    add("--encoding", default="utf-8", help="encoding of the files (default: utf-8)")
-    add("--errors", default="strict", choices=("strict", "replace", "ignore"),
-        help="what to do with bytes that are none of it (default: strict, stop)")  # fmt: skip
+    opening.add_encoding(parser)
 
 
 def run(args: argparse.Namespace) -> int:

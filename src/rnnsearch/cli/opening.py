@@ -43,6 +43,14 @@ def add_batch_size(parser: argparse.ArgumentParser) -> None:
         help="most sentences that a thread searches at once (default: 16)")  # fmt: skip
 
 
+def add_encoding(parser: argparse.ArgumentParser) -> None:
+    """--encoding and --errors, for commands that read text."""
+    add = parser.add_argument
+    add("--encoding", default="utf-8", help="encoding of the text (default: utf-8)")
+    add("--errors", default="strict", choices=("strict", "replace", "ignore"),
+        help="what to do with bytes that are none of it (default: strict, stop)")  # fmt: skip
+
+
 def _batch_size(text: str) -> int:
     from rnnsearch.translator import LARGEST_BATCH
 

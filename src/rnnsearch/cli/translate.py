@@ -40,9 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--max-length", type=_count, metavar="N", help="longest line in tokens (default: the model's)")
     opening.add_batch_size(parser)
     opening.add_arguments(parser)
-    add("--encoding", default="utf-8", help="encoding of the input (default: utf-8)")
-    add("--errors", default="strict", choices=("strict", "replace", "ignore"),
-        help="what to do with bytes that are none of it (default: strict, stop)")  # fmt: skip
+    opening.add_encoding(parser)
 
 
 def run(args: argparse.Namespace) -> int:
