@@ -500,34 +500,15 @@ def test_what_cannot_be_aligned_is_refused():
         mock_translator().align(None, "un")
 
 
-def test_an_interruption_stops_the_aligning(monkeypatch):
-    engine, guards = MockEngine(9, 1), []
-    translator, step = mock_translator(engine), engine.step
-
-    class Guard(translator_module._Stoppable):
-        def __init__(self, guarded):
-            super().__init__(guarded)
-            guards.append(self)
-
-    monkeypatch.setattr(translator_module, "_Stoppable", Guard)
-
-    def interrupt(state, words, parents):
-        if engine.steps == 3:
-            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
-            for _ in range(3000):  # until the main thread has been told, however busy the machine
-                if guards[-1].stopped:
-                    break
-                time.sleep(0.01)
-        return step(state, words, parents)
-
-    engine.step = interrupt
-    with pytest.raises(KeyboardInterrupt):
-        list(translator.align_pairs([("the cat", "le chat " * 10)] * 50))
-    assert translator.align("the", "le").log_p < 0
-    assert engine.steps < 9
-
-
-def test_an_interruption_stops_the_search_and_the_translator_goes_on(monkeypatch):
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda translator: list(translator.align_pairs([("the cat", "le chat " * 10)] * 50)),
+        lambda translator: translator.translate("the cat " * 10),
+    ],
+    ids=["align", "translate"],
+)
+def test_an_interruption_stops_the_work_and_the_translator_goes_on(monkeypatch, ask):
     engine = MockEngine(9, 1, eos_bias=-np.inf)
     translator, step, guards = mock_translator(engine), engine.step, []
 
@@ -549,7 +530,7 @@ def test_an_interruption_stops_the_search_and_the_translator_goes_on(monkeypatch
 
     engine.step = interrupt
     with pytest.raises(KeyboardInterrupt):
-        translator.translate("the cat " * 10)
+        ask(translator)
     assert translator.align("the", "le").log_p < 0
     assert engine.steps < 9
     assert translator.translate("the cat").text
