@@ -521,9 +521,10 @@ def test_an_interruption_stops_the_work_and_the_translator_goes_on(monkeypatch, 
 
     def interrupt(state, words, parents):
         if engine.steps == 3:
+            guard = guards[-1]  # the next call has one of its own
             signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
             for _ in range(3000):  # until the main thread has been told, however busy the machine
-                if guards[-1].stopped:
+                if guard.stopped:
                     break
                 time.sleep(0.01)
         return step(state, words, parents)
