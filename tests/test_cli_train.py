@@ -181,7 +181,7 @@ def test_every_setting_has_a_flag(capsys):
         (["train.en", "train.fr", "--config", "bad.toml"], "bad.toml: unknown setting 'hiden_size' in [model]"),
         (["train.en", "train.fr", "--config", "astray.toml"], "in [model]; it belongs under [training]"),
         (["train.en", "train.fr", "--config", "typed.toml"], "typed.toml: learning_rate: "),
-        (["train.en", "train.fr", "--hidden-size", "0"], "--hidden-size: "),
+        (["train.en", "train.fr", "--hidden-size", "-1"], "--hidden-size: "),
         (["train.en", "train.fr", "--hidden-size", "99999999999999999999"], "--hidden-size: "),
         (["train.en", "train.fr", "--vocabulary-size", "99999999999999"], "--vocabulary-size: "),
         (["train.en", "train.fr", "--vocabulary-size", "3"], "size: input should be 0, or 4 at least, got 3"),

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from rnnsearch.config import TrainingSettings, load_settings
+from rnnsearch.config import ModelSettings, TrainingSettings, load_settings
 from rnnsearch.errors import UserError
 from rnnsearch.model_folder import ModelFolder
 from rnnsearch.training import resume, train, trainer
@@ -250,6 +250,26 @@ def test_nothing_is_overwritten_without_being_told_to(tmp_path, files):
     train(settings(seed=2, hidden_size=16), files["train"], model, dev=files["dev"], overwrite=True)
     assert ModelFolder.open(model).model.hidden_size == 16
     assert ModelFolder.open(model).weights()["E_x"].shape[1] == 12
+
+
+@pytest.mark.parametrize(("threshold", "sizes"), [(0, (6, 10, 7, 256)), (10**9, (6, 10, 7, 128))])
+def test_sizes_left_open_go_by_the_length_of_the_text(tmp_path, files, monkeypatch, threshold, sizes):
+    monkeypatch.setattr("rnnsearch.config.LITTLE_TEXT", threshold)
+    named = {"embedding_size": 6, "hidden_size": 10, "attention_size": 7, "maxout_size": 0}
+    train(settings(**named, max_updates=1), files["train"], tmp_path / "m", dev=files["dev"])
+    model = ModelFolder.open(tmp_path / "m").model
+    assert (model.embedding_size, model.hidden_size, model.attention_size, model.maxout_size) == sizes
+    monkeypatch.setattr("rnnsearch.config.LITTLE_TEXT", 1)  # a run goes on with what it has
+    resume(tmp_path / "m", {"maxout_size": 0, "max_updates": 2})
+    assert ModelFolder.open(tmp_path / "m").model == model
+
+
+def test_sizes_by_the_length_of_the_text():
+    whole = ModelSettings(embedding_size=256, hidden_size=512, attention_size=512, maxout_size=256)
+    half = ModelSettings(embedding_size=128, hidden_size=256, attention_size=256, maxout_size=128)
+    asked = load_settings("base", None, {}).model
+    assert (asked.of_text(1_499_999), asked.of_text(1_500_000)) == (half, whole)
+    assert half.of_text(10**9) == half
 
 
 @pytest.mark.parametrize("name", ["m", "m.run"])

@@ -17,6 +17,7 @@ from rnnsearch.errors import UserError
 PRESETS = ("paper", "groundhog", "base", "small")
 #: largest size of a layer or a vocabulary, beyond what any memory holds
 _MOST = 10_000_000
+_BY_TEXT = "0: by the length of the text"
 #: widest beam; what a stranger's model folder asks for must not take all memory
 WIDEST_BEAM = 10_000
 
@@ -33,17 +34,23 @@ class ModelSettings(Group):
     architecture: Literal["rnnsearch", "rnnencdec"] = Field(
         "rnnsearch", description="rnnsearch (soft search) or rnnencdec (one fixed vector)"
     )
-    embedding_size: int = Field(256, ge=1, le=_MOST, description="m, width of the word embeddings")
+    embedding_size: int = Field(256, ge=0, le=_MOST, description=f"m, width of the word embeddings; {_BY_TEXT}")
     hidden_size: int = Field(
-        512, ge=1, le=_MOST, description="n, hidden units of each encoder direction and of the decoder"
+        512, ge=0, le=_MOST, description=f"n, hidden units of each encoder direction and of the decoder; {_BY_TEXT}"
     )
-    attention_size: int = Field(512, ge=1, le=_MOST, description="n', hidden units of the alignment model")
-    maxout_size: int = Field(256, ge=1, le=_MOST, description="l, maxout units before the output layer")
+    attention_size: int = Field(512, ge=0, le=_MOST, description=f"n', hidden units of the alignment model; {_BY_TEXT}")
+    maxout_size: int = Field(256, ge=0, le=_MOST, description=f"l, maxout units before the output layer; {_BY_TEXT}")
     decoder_order: Literal["printed", "authors"] = Field(
         "authors", description="printed: as in the paper's text; authors: as in the authors' code"
     )
     factored_output: bool = Field(False, description="output matrix as two factors, l x m and m x K_y (authors' code)")
     embedding_bias: bool = Field(False, description="one bias shared by all words of an embedding (authors' code)")
+
+    def of_text(self, tokens: int) -> "ModelSettings":
+        """These settings with the sizes left open (0) chosen for a text of so many target tokens."""
+        little = tokens < LITTLE_TEXT
+        chosen = {name: size // 2 if little else size for name, size in SIZES.items() if getattr(self, name) == 0}
+        return self.model_copy(update=chosen)
 
 
 class DataSettings(Group):
@@ -134,6 +141,11 @@ class SearchSettings(Group):
     )
 
 
+#: Sizes of the network where none are named; half of each for text of fewer target tokens than LITTLE_TEXT, which the
+#: smaller network learns as well in the same time, and then translates more than twice as fast (docs/results.md).
+SIZES = {"embedding_size": 256, "hidden_size": 512, "attention_size": 512, "maxout_size": 256}
+LITTLE_TEXT = 1_500_000
+
 #: Settings that may change when a run is resumed: they bound the run, they do not change its course.
 RESUMABLE = ("patience", "max_epochs", "max_updates", "max_minutes", "checkpoint_minutes")
 
@@ -183,7 +195,7 @@ _PRESETS: dict[str, dict[str, Any]] = {
     "paper": _PAPER,
     "groundhog": _PAPER
     | {"decoder_order": "authors", "factored_output": True, "embedding_bias": True, "minimum_length": True},
-    "base": {},
+    "base": dict.fromkeys(SIZES, 0),
     "small": {
         "embedding_size": 128,
         "hidden_size": 192,

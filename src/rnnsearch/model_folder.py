@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from rnnsearch import __version__
-from rnnsearch.config import ModelSettings, SearchSettings
+from rnnsearch.config import SIZES, ModelSettings, SearchSettings
 from rnnsearch.errors import UserError
 from rnnsearch.files import write_whole
 from rnnsearch.text.side import Side
@@ -47,7 +47,7 @@ class ModelFolder:
         try:
             return cls(
                 path,
-                ModelSettings.model_validate(config["model"]),
+                _sizes_named(ModelSettings.model_validate(config["model"])),
                 SearchSettings.model_validate(config["search"]),
                 _max_length(config["max_length"], path / CONFIG),
                 Side.load(config["source"], path),
@@ -205,6 +205,12 @@ def _max_length(found: object, file: Path) -> int:
     if type(found) is not int or found < 1:
         raise UserError(f"{file}: max_length must be a whole number from 1, not {found!r}")
     return found
+
+
+def _sizes_named(model: ModelSettings) -> ModelSettings:
+    if left := next((name for name in SIZES if not getattr(model, name)), None):
+        raise ValueError(f"{left} must be at least 1")
+    return model
 
 
 def _first_line(error: Exception) -> str:

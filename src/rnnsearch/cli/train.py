@@ -46,10 +46,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--device", default="cpu", help="cpu or cuda (default: cpu)")
     add("--threads", type=_positive, metavar="N", help="processor threads (default: as PyTorch decides)")
     add("--profile", action="store_true", help="say where the time of ten updates goes, then go on")
+    defaults = preset(PRESET)
     for group, kind in GROUPS.items():
         section = parser.add_argument_group(f"settings: {group}", f"defaults are those of the preset {PRESET}")
         for name, field in kind.model_fields.items():
-            _add_setting(section, name, field)
+            _add_setting(section, name, field, getattr(getattr(defaults, group), name))
 
 
 def run(args: argparse.Namespace) -> int:
@@ -112,9 +113,9 @@ def _flags(args: argparse.Namespace) -> dict[str, Any]:
     return {name: getattr(args, name) for name in names if getattr(args, name) is not None}
 
 
-def _add_setting(section: Any, name: str, field: FieldInfo) -> None:
+def _add_setting(section: Any, name: str, field: FieldInfo, default: Any) -> None:
     """A flag for a setting: a switch with its --no- twin for true and false, else a value, checked by the settings."""
-    flag, text = "--" + name.replace("_", "-"), f"{field.description} (default: {field.default})".replace("%", "%%")
+    flag, text = "--" + name.replace("_", "-"), f"{field.description} (default: {default})".replace("%", "%%")
     if field.annotation is bool:
         section.add_argument(flag, action=argparse.BooleanOptionalAction, help=text)
     elif get_origin(field.annotation) is not None:

@@ -19,7 +19,7 @@ STYLE = """
 .numbers th, .numbers td { padding: .25rem .75rem; text-align: right; vertical-align: top; font-weight: 400;
   border-bottom: 1px solid var(--line); white-space: nowrap; }
 .numbers .text { text-align: start; white-space: normal; overflow-wrap: anywhere; }
-.numbers th.text { overflow-wrap: normal; }
+.numbers th.text { overflow-wrap: normal; } .numbers .text:first-child { min-width: 7.5em; }
 .numbers thead th { color: var(--faint); font-size: 13px; vertical-align: bottom; white-space: normal; }
 .report .note { color: var(--faint); font-size: 13px; margin: .25rem 0; max-width: 60rem; overflow-wrap: anywhere; }
 .report .plot text { font-family: system-ui, sans-serif !important; }

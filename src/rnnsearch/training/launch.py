@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from rnnsearch.config import RESUMABLE, Settings, with_values
+from rnnsearch.config import RESUMABLE, SIZES, Settings, with_values
 from rnnsearch.errors import UserError
 from rnnsearch.model_folder import ModelFolder, Weights
 from rnnsearch.text.corpus import check_language, check_paths, language_codes
@@ -74,8 +74,11 @@ def start(
             )
             for line in text.report.lines():
                 logger.info("%s", line)
-        if not text.dev_pairs:
-            raise UserError("there is no pair to validate on; name development files with --dev")
+            if not text.dev_pairs:
+                raise UserError("there is no pair to validate on; name development files with --dev")
+            settings = settings.model_copy(update={"model": settings.model.of_text(text.report.target.tokens)})
+            record = replace(record, settings=settings.model_dump())
+            folder.write_record(record)
     except BaseException:
         shutil.rmtree(folder.path, ignore_errors=True)
         raise
@@ -160,6 +163,7 @@ def _resumed_settings(folder: RunFolder, record: Record, values: Mapping[str, An
         old = Settings.model_validate(record.settings)
     except ValidationError as error:
         raise UserError(f"{folder.record} has settings that this version does not know: {error.errors()[0]}") from None
+    values = {name: value for name, value in values.items() if name not in SIZES or value}  # 0 was chosen in the run
     new = with_values(old, values, "")
     was, now = _flat(old), _flat(new)
     for name in values:

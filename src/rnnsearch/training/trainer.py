@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 from safetensors import SafetensorError
 
-from rnnsearch.config import Settings
+from rnnsearch.config import SIZES, Settings
 from rnnsearch.errors import UserError
 from rnnsearch.evaluation.curve import draw_curve
 from rnnsearch.model import Loss, Model, parameter_count
@@ -71,7 +71,9 @@ class Trainer:
         products = type_of_products(self._settings.training, self._device)
         self._model = Model(self._settings.model, len(source.vocabulary), len(target.vocabulary), products=products)
         self._model.to(self._device)
-        logger.info("%s with %s weights", self._settings.model.architecture, f"{parameter_count(self._model):,}")
+        sizes = "/".join(str(getattr(self._settings.model, name)) for name in SIZES)
+        told = self._settings.model.architecture, sizes, f"{parameter_count(self._model):,}"
+        logger.info("%s, m/n/n'/l %s, with %s weights", *told)
         scaled = self._settings.training.initialisation == "scaled"
         tables = self._model.tables() if scaled else []
         self._optimiser = Optimiser(self._model.parameters(), self._settings.training, tables)
