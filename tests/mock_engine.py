@@ -19,6 +19,7 @@ class MockEngine:
         self.look = rng.normal(0, 2, (vocabulary + 1, 512))
         self.vocabulary, self.steps, self.cells, self.closed = vocabulary, 0, 0, False
         self.batches: list[int] = []
+        self.seen = None
 
     def encode(self, x, x_mask):
         self.batches.append(len(x))
@@ -27,16 +28,22 @@ class MockEngine:
     def start(self, memory, beam):
         key, mask = memory
         none = np.full(len(key), -1)
-        return key, mask, none, none
+        return key, mask, none, none, np.zeros(mask.shape)
 
     def step(self, state, words, parents):
-        key, mask, last, _ = (part[parents.ravel()] for part in state)
+        key, mask, last, _, _ = (part[parents.ravel()] for part in state)
         words = words.ravel()
         self.steps += 1
         self.cells = max(self.cells, mask.size)
         weights = np.exp(self.look[words, : mask.shape[1]]) * mask
         alpha = (weights / weights.sum(1, keepdims=True)).astype(np.float32)
-        return (key, mask, words, last), self.table[key, last, words], alpha
+        return (key, mask, words, last, alpha), self.table[key, last, words], alpha
+
+    def posterior(self, state, words, given):
+        """alpha times `seen` [places, words], if there is one."""
+        alpha = state[-1]
+        joint = alpha if self.seen is None else alpha * self.seen[: alpha.shape[1], given].T
+        return (joint / joint.sum(1, keepdims=True)).astype(np.float32)
 
     def best(self, log_p, scores, banned, k):
         sentences, slots = scores.shape

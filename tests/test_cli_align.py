@@ -41,7 +41,13 @@ def mock(name: str, architecture="rnnsearch") -> Translator:
     )
     settings = ModelSettings(architecture=architecture)
     folder = ModelFolder(Path(name), settings, SearchSettings(), 20, *sides, {})
-    return Translator(folder, lambda: MockEngine(8, len(name)))
+
+    def engine() -> MockEngine:
+        made = MockEngine(8, len(name))
+        made.seen = np.random.default_rng(len(name)).uniform(0, 1, (40, 8)) ** 4
+        return made
+
+    return Translator(folder, engine)
 
 
 @pytest.fixture
@@ -95,7 +101,8 @@ def failure(capsysbinary, *arguments):
 def test_every_pair_gives_a_line_of_hard_links_and_an_empty_side_an_empty_one(align):
     translator = mock("en-fr")
     out = align()
-    assert out == ["" if not (s and t) else pharaoh(hard_links(translator.align(s, t).alignment)) for s, t in PAIRS]
+    found = (translator.align(*pair, posterior=True).alignment if all(pair) else None for pair in PAIRS)
+    assert out == ["" if matrix is None else pharaoh(hard_links(matrix)) for matrix in found]
     assert [len(line.split()) for line in out] == [4, 0, 2, 0, 0, 3]
 
 
@@ -110,16 +117,24 @@ def test_the_joint_form_gives_the_same(align, file, monkeypatch, name):
 def test_soft_alignment_and_thresholds(align):
     soft = align("--alignment", "soft")
     matrix = np.array([[float(weight) for weight in row.split(",")] for row in soft[0].split(" ")])
-    np.testing.assert_allclose(matrix, mock("en-fr").align(*PAIRS[0]).alignment, atol=6e-5)
+    np.testing.assert_allclose(matrix, mock("en-fr").align(*PAIRS[0], posterior=True).alignment, atol=6e-5)
     assert [soft[1], soft[3], soft[4]] == [""] * 3
     chosen = align("--alignment", "0.2")
     assert chosen[0] == pharaoh(links_from(matrix, 0.2))
     assert [chosen[1], chosen[3], chosen[4]] == [""] * 3
 
 
+def test_the_weights_of_the_attention_itself(align):
+    translator = mock("en-fr")
+    looked = align("--weights", "attention")
+    assert looked == ["" if not (s and t) else pharaoh(hard_links(translator.align(s, t).alignment)) for s, t in PAIRS]
+    assert looked != align()
+    assert align("--weights", "posterior") == align()
+
+
 def test_json(align):
     found = [json.loads(line) for line in align("--json")]
-    expected = mock("en-fr").align(*PAIRS[2])
+    expected = mock("en-fr").align(*PAIRS[2], posterior=True)
     assert found[2] == {
         "version": 1,
         "source_words": ["a", "dog"],
@@ -140,7 +155,8 @@ def test_both_directions_joined(align, method, rule):
     forward, reverse = mock("en-fr"), mock("fr-en")
     expected = []
     for source, target in PAIRS:
-        there, back = forward.align(source, target).alignment, reverse.align(target, source).alignment
+        there = forward.align(source, target, posterior=True).alignment
+        back = reverse.align(target, source, posterior=True).alignment
         one, other = (hard_links(m) if rule == "hard" else links_from(m, 0.25) for m in (there, back))
         other = [(s, t) for t, s in other]
         expected.append(pharaoh(symmetrise(one, other, method or "grow-diag-final-and")) if source and target else "")
@@ -236,7 +252,8 @@ def test_a_real_model_end_to_end_and_its_score(file, capsys):
         out, errors = process.communicate("".join(f"{s} ||| {t}\n" for s, t in pairs).encode())
     assert (process.returncode, errors) == (0, b"")
     with Translator.load(FORMAT_1, threads=1) as translator:
-        expected = [pharaoh(hard_links(translator.align(s, t).alignment)) if s else "" for s, t in pairs]
+        found = (translator.align(s, t, posterior=True).alignment if s else None for s, t in pairs)
+        expected = ["" if matrix is None else pharaoh(hard_links(matrix)) for matrix in found]
     assert out.decode().split("\n")[:-1] == expected
     gold, links = file("gold", "0-0 1-1 2p2\n\n0-0\n" * 20), file("links", out)
     assert main(["evaluate-alignment", gold, links, "--json"]) == 0

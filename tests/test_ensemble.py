@@ -73,6 +73,16 @@ def test_alignment_is_the_mean_of_those_of_the_members():
         assert not np.allclose(one.alpha, other.alpha, atol=0.01)
 
 
+def test_a_posterior_alignment_is_the_mean_of_those_of_the_members():
+    parts = [MockEngine(6, seed) for seed in (1, 2)]
+    parts[1].seen = np.random.default_rng(0).uniform(0, 1, (5, 6))
+    x, y = pad([[4, 2, 2], [3]]), pad([[2, 4], [5, 3, 2]])
+    found = force(Ensemble(parts), *x, *y, posterior=True)
+    alone = [force(part, *x, *y, posterior=True) for part in parts]
+    for both, one, other in zip(found, *alone, strict=True):
+        np.testing.assert_allclose(both.alpha, (one.alpha + other.alpha) / 2, atol=1e-6)
+
+
 def test_a_beam_wider_than_the_vocabulary_is_padded():
     engine = Ensemble([MockEngine(3, 1), MockEngine(3, 2)])
     scores, slots, words = engine.best(np.log(np.array([[0.2, 0.3, 0.5]], np.float32)), np.zeros((1, 1)), {}, 5)

@@ -9,7 +9,7 @@ import pytest
 from rnnsearch.config import ModelSettings, SearchSettings
 from rnnsearch.engine import onnx_engine, open_engine
 from rnnsearch.engine.graph import INLINE, Graph
-from rnnsearch.engine.network import FILLED_AT_ONCE, WordTable, linear, words_added
+from rnnsearch.engine.network import FILLED_AT_ONCE, LESS, WHOLE, WordTable, linear, words_added
 from rnnsearch.engine.onnx_engine import OnnxEngine
 from rnnsearch.errors import UserError
 from rnnsearch.model_folder import ModelFolder, save_model
@@ -70,6 +70,8 @@ def test_it_finds_what_the_reference_finds(kind):
         close(search(engine, *x, settings, n_best=n_best, no_unk=no_unk), expected)
     y = pad([[5, 9, 149], [2], [3] * 8, [], [100, 101], [7, 7]])
     close([force(engine, *x, *y)], [force(other, *x, *y)])
+    if kind["architecture"] == "rnnsearch":
+        close([force(engine, *x, *y, posterior=True)], [force(other, *x, *y, posterior=True)], 2e-4)
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: "-".join(map(str, kind.values())))
@@ -139,13 +141,13 @@ def test_the_stored_model_gives_the_scores_of_the_reference():
 def test_auto_is_int8_only_where_the_processor_adds_exactly(monkeypatch):
     folder, seen = ModelFolder.open(FORMAT_1), []
     real = onnx_engine.step
-    monkeypatch.setattr(onnx_engine, "step", lambda *a, int8: seen.append(int8) or real(*a, int8=int8))
+    monkeypatch.setattr(onnx_engine, "step", lambda *a, whole: seen.append(whole) or real(*a, whole=whole))
     for exact in (True, False):
         monkeypatch.setattr(onnx_engine, "adds_exactly", lambda exact=exact: exact)
         open_engine(folder)
     open_engine(folder, precision="int8")
     open_engine(folder, precision="float32")
-    assert seen == [True, False, True, False]
+    assert seen == [WHOLE, 0, LESS, 0]  # the third on a processor that does not
 
 
 def test_int8_is_for_the_processor_only():
@@ -182,19 +184,30 @@ def test_the_table_holds_what_a_word_adds():
 
 
 @pytest.mark.parametrize("bounded", [False, True])
-def test_a_product_in_whole_numbers_is_as_near_as_its_scales_allow(bounded):
+@pytest.mark.parametrize("whole", [WHOLE, LESS])
+def test_a_product_in_whole_numbers_is_as_near_as_its_scales_allow(bounded, whole):
+    if whole == WHOLE and not onnx_engine.adds_exactly():
+        pytest.skip("this processor adds products of int8 in 16 bits")
     rng = np.random.default_rng(2)
     W, x = rng.normal(size=(70, 300)).astype(np.float32), rng.uniform(-1, 1, (9, 300)).astype(np.float32)
     if not bounded:
         x *= np.geomspace(1e-3, 1e3, 9, dtype=np.float32)[:, None]
     graph = Graph()
-    y = linear(graph, graph.input("x", "float32", ["R", 300]), W, int8=True, bounded=bounded)
+    y = linear(graph, graph.input("x", "float32", ["R", 300]), W, whole=whole, bounded=bounded)
     graph.output(y, "y", "float32", ["R", 70])
     found = onnx_engine._Session(graph).run({"x": x}, ["y"])["y"]
-    step_of_x, step_of_W = np.abs(x).max(1, keepdims=True) / 127, np.abs(W).max(1) / 127
+    step_of_x, step_of_W = np.abs(x).max(1, keepdims=True) / whole, np.abs(W).max(1) / 127
     error = step_of_x * np.abs(W).sum(1) + np.abs(x).sum(1, keepdims=True) * step_of_W
     assert (np.abs(found - x @ W.T) < error / 4).all()
     np.testing.assert_array_equal(onnx_engine._Session(graph).run({"x": x[3:4]}, ["y"])["y"], found[3:4])
+
+
+def test_the_largest_sums_of_the_smaller_whole_numbers_are_exact_on_every_processor():
+    graph, W = Graph(), np.ones((64, 64), np.float32)
+    graph.output(linear(graph, graph.input("x", "float32", ["R", 64]), W, whole=LESS, bounded=True), "y", "float32", [])
+    for x in (1, -1):
+        found = onnx_engine._Session(graph).run({"x": np.full((8, 64), x, np.float32)}, ["y"])["y"]
+        np.testing.assert_allclose(found, 64.0 * x, rtol=1e-6)
 
 
 def test_large_arrays_stay_outside_of_the_bytes_of_a_graph():

@@ -250,6 +250,16 @@ def test_finished_sentences_leave_the_grid():
     assert rows == [2, 2, 1, 1, 1]
 
 
+def test_a_posterior_alignment_is_asked_with_the_known_words():
+    engine, x, y = MockEngine(9, 30), sentences([3, 4, 5, 6], [7]), sentences([2, 5], [8])
+    prior = force(engine, *x, *y)
+    engine.seen = np.random.default_rng(1).uniform(0, 1, (5, 9))
+    for before, after in zip(prior, force(engine, *x, *y, posterior=True), strict=True):
+        joint = before.alpha * engine.seen[: before.alpha.shape[1], list(after.ids)].T
+        np.testing.assert_allclose(after.alpha, joint / joint.sum(1, keepdims=True), atol=1e-6)
+        assert (after.ids, after.log_p) == (before.ids, before.log_p)
+
+
 @pytest.mark.parametrize("normalise", [False, True])
 def test_forced_decoding_gives_the_search_its_own_scores_back(normalise):
     engine = MockEngine(9, 30, eos_bias=1.0)

@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 import torch
 
+from rnnsearch import paper
 from rnnsearch.config import ModelSettings
 from rnnsearch.engine.torch_engine import TorchEngine, set_threads_here
 from rnnsearch.model import Model
+from rnnsearch.parameters import Output
 from rnnsearch.text.vocabulary import EOS_ID, UNK_ID
 
 FORMAT_1 = Path(__file__).parent / "models" / "format-1"
@@ -39,6 +41,39 @@ def log_p_of(model: Model, sentence: int, words: list[int]) -> np.ndarray:
         for word in words:
             state, log_p, _ = model.step(memory, state, torch.tensor([[word]]))
     return log_p[0, 0].numpy()
+
+
+@pytest.mark.parametrize("factored", [False, True])
+@pytest.mark.parametrize("order", ["printed", "authors"])
+def test_where_it_looked_for_a_known_word_is_bayes_rule(monkeypatch, order: str, factored: bool) -> None:
+    """Over all source words, with c_i = h_j put into the readout by hand; then over the likeliest."""
+    settings = ModelSettings(embedding_size=4, hidden_size=5, attention_size=3, maxout_size=4, decoder_order=order,
+                             factored_output=factored)  # fmt: skip
+    model = Model(settings, 8, 9).double()
+    for p in model.parameters():
+        p.data.normal_(0, 0.9, generator=torch.Generator().manual_seed(p.numel()))
+    engine, rows, given = TorchEngine(model), np.arange(3)[:, None], np.array([4, 8, 3])
+    first, second = np.full((3, 1), -1), np.array([[2], [5], [7]])
+    state, _, _ = engine.step(engine.start(engine.encode(X, MASK), 0), first, rows)
+    for words in (first, second):
+        if words is second:
+            state, _, alpha = engine.step(state, words, rows)
+        else:
+            alpha = state.alpha[:, 0]
+        output, memory, s = Output(**model.output), state.memory, state.state.s
+        with torch.no_grad():
+            Ey = torch.zeros(3, 1, 4).double() if words is first else model.E_y[torch.from_numpy(words)]
+            apart = [paper.log_p(output, paper.readout(output, s, Ey, memory.h[:, j : j + 1])) for j in range(4)]
+        likelihood = torch.cat(apart, 1).exp().numpy()[np.arange(3)[:, None], np.arange(4), given[:, None]]
+        joint = alpha.numpy() * likelihood
+        monkeypatch.setattr("rnnsearch.engine.torch_engine.LIKELY", 4)
+        whole = engine.posterior(state, words, given)
+        np.testing.assert_allclose(whole, joint / joint.sum(1, keepdims=True), atol=1e-6)
+        monkeypatch.setattr("rnnsearch.engine.torch_engine.LIKELY", 2)
+        some = engine.posterior(state, words, given)
+        assert ((some > 0).sum(1) == 2).all()
+        np.testing.assert_allclose(some, np.where(some > 0, joint, 0) / np.where(some > 0, joint, 0).sum(1)[:, None],
+                                   atol=1e-6)  # fmt: skip
 
 
 def test_rows_follow_their_parents_and_sentences_leave(model: Model) -> None:

@@ -147,6 +147,30 @@ class Model(nn.Module):
         output = Output(**self.output)
         return State(s, c), paper.log_p(output, paper.readout(output, s, Ey, c)), alpha
 
+    def posterior(
+        self, memory: Memory, state: State, words: Tensor | None, alpha: Tensor, given: Tensor, k: int
+    ) -> Tensor:
+        """Where the model looked for the words `given` [B], y_i: [B, T_x], as alpha_ij p(y_i | c_i = h_j) has it.
+
+        state, of one row a sentence, and alpha [B, 1, T_x] are what `step` gave for `words` [B, 1]. Only the readout
+        sees h_j alone. Of all but the k likeliest j it is 0. These are found with the sum in log p linearised around
+        the true t_i: log p(y_i | t_ij) = (w_{y_i} - sum_y p(y) w_y) t_ij + what is the same of all j; w_y: rows of W_o.
+        """
+        assert state.c is not None
+        output, s = Output(**self.output), state.s
+        Ey = s.new_zeros(len(s), 1, self.E_y.shape[1]) if words is None else _embed(words, self.E_y, self.b_Ey)
+        p = paper.log_p(output, paper.readout(output, s, Ey, state.c)).exp()
+        T = memory.h.shape[1]
+        t = paper.readout(output, s.expand(-1, T, -1), Ey.expand(-1, T, -1), memory.h)
+        towards = output.W_o[given].unsqueeze(1) - p @ output.W_o
+        nearly = ((t if output.W_t is None else linear(t, output.W_t)) * towards).sum(2)
+        log_alpha = alpha[:, 0].log()
+        places = (log_alpha + nearly).topk(min(k, T), dim=1).indices
+        rows = torch.arange(len(s), device=s.device).unsqueeze(1)
+        log_p = paper.log_p(output, t[rows, places]).gather(2, given.view(-1, 1, 1).expand(-1, places.shape[1], 1))
+        weights = (log_alpha.gather(1, places) + log_p.squeeze(2)).softmax(1)
+        return torch.zeros_like(log_alpha).scatter(1, places, weights)
+
     def _source(self, x: Tensor, x_mask: Tensor, p: float, kind: torch.dtype) -> tuple[Tensor, Tensor]:
         """What the decoder sees of the source: h [B, T_x, 2n] (RNNencdec: c as [B, 1, n]) and s_0 [B, n]."""
         Ex = kernels.drop(_embed(x, self.E_x, self.b_x), p, kind)

@@ -274,20 +274,24 @@ class Translator:
         """Translate all of `lines` now; `first` is the number of the first one, for warnings."""
         return self._chunk(lines, first, self._plan(options))
 
-    def align(self, source: str, target: str) -> Translation:
+    def align(self, source: str, target: str, *, posterior: bool = False) -> Translation:
         """The given `target` as a translation of `source`: its probability and alignment under the model.
 
-        Where a side has no text the model is not asked: the rows are uniform, and log_p is 0.
+        posterior: not where the model looked for each word, but where it must have looked now that the word is known,
+        which links words better (`search.beam.force`). Where a side has no text the model is not asked: the rows are
+        uniform, and log_p is 0.
         """
-        return self._align_chunk([(source, target)], _plan({"beam_size": 1}, self.folder))[0]
+        return self._align_chunk([(source, target)], _plan({"beam_size": 1}, self.folder), posterior)[0]
 
-    def align_pairs(self, pairs: Iterable[tuple[str, str]], batch_size: int = BATCH_SIZE) -> Iterator[Translation]:
+    def align_pairs(
+        self, pairs: Iterable[tuple[str, str]], batch_size: int = BATCH_SIZE, *, posterior: bool = False
+    ) -> Iterator[Translation]:
         """What `align` says of each (source, target), in order; many at once, on all threads.
 
         batch_size: most pairs aligned at once by one thread; READ_AHEAD times as many are read at a time. Raises
         UserError or TypeError for an impossible one.
         """
-        return self._stream_pairs(pairs, _plan({"beam_size": 1, "batch_size": batch_size}, self.folder))
+        return self._stream_pairs(pairs, _plan({"beam_size": 1, "batch_size": batch_size}, self.folder), posterior)
 
     def require_alignment(self) -> None:
         """Raise UserError where a model has no alignment to show."""
@@ -337,19 +341,19 @@ class Translator:
             yield from self._chunk(chunk, first, plan)
             first += len(chunk)
 
-    def _stream_pairs(self, pairs: Iterable[tuple[str, str]], plan: _Plan) -> Iterator[Translation]:
+    def _stream_pairs(self, pairs: Iterable[tuple[str, str]], plan: _Plan, posterior: bool) -> Iterator[Translation]:
         for chunk in _pairs_ahead(pairs, READ_AHEAD * plan.batch_size):
-            yield from self._align_chunk(chunk, plan)
+            yield from self._align_chunk(chunk, plan, posterior)
 
-    def _align_chunk(self, pairs: Sequence[tuple[str, str]], plan: _Plan) -> list[Translation]:
+    def _align_chunk(self, pairs: Sequence[tuple[str, str]], plan: _Plan, posterior: bool) -> list[Translation]:
         """Read, force batch by batch on all threads. Whoever stops waiting (Ctrl-C) stops the threads too."""
         engine = _Stoppable(self._engine)
         try:
             read = self._work(self._read_pairs, pairs)
             asked = [number for number, pair in enumerate(read) if pair.length]
-            together = _batches([read[number].length for number in asked], plan)
-            batches = [[asked[i] for i in batch] for batch in together]
-            forced = [self._submit(self._force, engine, [read[number] for number in batch]) for batch in batches]
+            batches = [[asked[i] for i in batch] for batch in _batches([read[n].length for n in asked], plan)]
+            together = [[read[number] for number in batch] for batch in batches]
+            forced = [self._submit(self._force, engine, batch, posterior) for batch in together]
             _wait(forced)
             found = {
                 number: hypothesis
@@ -364,9 +368,9 @@ class Translator:
         with self._text:
             return [_read_pair(source, target, self.folder) for source, target in pairs]
 
-    def _force(self, engine: _Stoppable, pairs: Sequence[_Pair]) -> list[Hypothesis]:
+    def _force(self, engine: _Stoppable, pairs: Sequence[_Pair], posterior: bool) -> list[Hypothesis]:
         x, y = pad([pair.line.encoded.ids for pair in pairs]), pad([pair.given.ids for pair in pairs])
-        return force(cast(Engine, engine), *x, *y, normalise=self.folder.search.normalise)
+        return force(cast(Engine, engine), *x, *y, normalise=self.folder.search.normalise, posterior=posterior)
 
     def _chunk(self, sources: Sequence[str], first: int, plan: _Plan) -> list[Translation]:
         """Read, search batch by batch on all threads, write. Whoever stops waiting (Ctrl-C) stops the searches too."""

@@ -39,6 +39,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                       help="the best source word of each target word, all weights, or links from a weight "
                       "(default: hard)")  # fmt: skip
     form.add_argument("--json", action="store_true", help="a JSON object a pair: words, alignment, hard links, log p")
+    add("--weights", choices=("posterior", "attention"), default="posterior",
+        help="posterior: where the model looked, judged with the target word known, which links best; attention: where "
+        "it looked before it knew the word (default: posterior)")  # fmt: skip
     opening.add_batch_size(parser)
     opening.add_arguments(parser)
     opening.add_encoding(parser)
@@ -87,7 +90,11 @@ def _pairs(args: argparse.Namespace) -> "Pairs":
 
 def _forward(args: argparse.Namespace, translator: "Translator") -> Iterator[str]:
     form: Callable[[Translation], str] = _json if args.json else lambda found: _text(found, args.alignment)
-    return map(form, translator.align_pairs(_pairs(args), args.batch_size))
+    return map(form, _aligned(args, translator, _pairs(args)))
+
+
+def _aligned(args: argparse.Namespace, translator: "Translator", pairs: "Pairs") -> "Iterator[Translation]":
+    return translator.align_pairs(pairs, args.batch_size, posterior=args.weights == "posterior")
 
 
 def _both_ways(args: argparse.Namespace, forward: "Translator") -> Iterator[str]:
@@ -99,8 +106,7 @@ def _both_ways(args: argparse.Namespace, forward: "Translator") -> Iterator[str]
     _require_reverse(forward, reverse)
     pairs, again = tee(_pairs(args))
     turned = ((target, source) for source, target in again)
-    both = zip(forward.align_pairs(pairs, args.batch_size), reverse.align_pairs(turned, args.batch_size), strict=True)
-    for one, other in both:
+    for one, other in zip(_aligned(args, forward, pairs), _aligned(args, reverse, turned), strict=True):
         turned_links = [(source, target) for target, source in _chosen(other, args.alignment)]
         yield pharaoh(symmetrise(_chosen(one, args.alignment), turned_links, args.symmetrise or "grow-diag-final-and"))
 

@@ -73,7 +73,7 @@ def _aligned(args: argparse.Namespace, translator: "Translator") -> "Iterator[Al
 
     paths = [args.source, args.target]
     pairs = read_pairs(paths, encoding=args.encoding, errors=args.errors, counts=CleanCounts())
-    for number, pair in enumerate(translator.align_pairs(pairs, args.batch_size), start=1):
+    for number, pair in enumerate(translator.align_pairs(pairs, args.batch_size, posterior=True), start=1):
         yield pair.source_tokens, pair.tokens, pair.token_alignment
         if number % TOLD_EVERY == 0:
             log.info("%s pairs aligned", f"{number:,}")

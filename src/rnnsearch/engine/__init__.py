@@ -37,6 +37,15 @@ class Engine(Protocol):
         rows of one sentence come from one old sentence.
         """
 
+    def posterior(self, state: Any, words: Ids, given: Ids) -> NDArray[np.float32]:
+        """Where a model that aligns looked, now that it is known which words [B] were `given`: [B, T_x], rows of sum 1.
+
+        A grid of one row a sentence that was started with beam 0; state and words [B, 1] are those of the `step` to the
+        given words: what it gave out and what it was given. p(j | y_i) is in proportion to
+        alpha_ij p(y_i | s_i, y_{i-1}, c_i = h_j), the readout seeing one source word alone; of all but the LIKELY
+        likeliest j it is 0. They are found with the sum over the vocabulary in that p linearised around the true c_i.
+        """
+
     def best(self, log_p: Any, scores: Scores, banned: Mapping[int, Mask], k: int) -> tuple[Scores, Ids, Ids]:
         """The k best of scores [B, slots] + log p in each sentence: scores, slots they continue and words, all [B, k].
 
@@ -58,6 +67,9 @@ class Engine(Protocol):
 
 
 Precision = Literal["auto", "float32", "int8"]
+
+#: Source words of a target word whose posterior weight is computed in full.
+LIKELY = 4
 
 
 def open_engine(

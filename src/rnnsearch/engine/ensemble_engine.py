@@ -36,6 +36,11 @@ class Ensemble:
             alphas.append(member.alpha(looked))
         return tuple(states), _log_mean(log_p), np.mean(alphas, axis=0, dtype=np.float32)
 
+    def posterior(self, state: Parts, words: Ids, given: Ids) -> NDArray[np.float32]:
+        each = [member.posterior(part, words, given) for member, part in zip(self._members, state, strict=True)]
+        mean: NDArray[np.float32] = np.mean(each, axis=0, dtype=np.float32)
+        return mean
+
     def best(
         self, log_p: NDArray[np.float32], scores: Scores, banned: Mapping[int, Mask], k: int
     ) -> tuple[Scores, Ids, Ids]:

@@ -21,6 +21,9 @@ Weights = Mapping[str, Floats]
 BLOCK = 32
 #: Words that the table is filled by; always as many, so that a row's last bit never depends on its neighbours.
 FILLED_AT_ONCE = 64
+#: The largest whole number of the left side of an int8 product: the first, or the second on processors that add pairs
+#: of products in 16 bits. There numbers count from 0: 2 * 255 * 127 overflows, 2 * 127 * 127 does not.
+WHOLE, LESS = 127, 63
 #: What makes an update gate exactly 0: then the unit keeps its state.
 SHUT = -1e4
 
@@ -84,13 +87,13 @@ def words_added(weights: Weights) -> Graph:
     g, n = Graph(), len(weights["decoder.b"])
     P = np.concatenate([*(weights[f"decoder.{name}"] for name in ("W", "W_z", "W_r")), halves(weights["output.V_o"])])
     bias = np.concatenate([weights["decoder.b"], np.zeros(2 * n, np.float32), halves(weights["output.b_o"])])
-    product = linear(g, g.input("Ey", "float32", ["words", P.shape[1]]), P, int8=False)
+    product = linear(g, g.input("Ey", "float32", ["words", P.shape[1]]), P, whole=0)
     g.output(g.node("Add", product, g.constant(bias)), "rows", "float32", ["words", len(P)])
     return g
 
 
-def encoder(settings: ModelSettings, weights: Weights, *, int8: bool) -> Graph:
-    """x [B, T_x] and lengths [B] (int8: mask [T_x, B, 1]) -> s_0, contexts and U_a_h [B, T_x, n'].
+def encoder(settings: ModelSettings, weights: Weights, *, whole: int) -> Graph:
+    """x [B, T_x] and lengths [B] (whole: mask [T_x, B, 1]) -> s_0, contexts and U_a_h [B, T_x, n'].
 
     contexts: [C; C_z; C_r; C_o] h_j and a 1, whose weighted sum is the sum of the weights. RNNencdec: one column.
     """
@@ -98,21 +101,21 @@ def encoder(settings: ModelSettings, weights: Weights, *, int8: bool) -> Graph:
     x = g.node("Transpose", g.input("x", "int64", ["B", "T"]), perm=[1, 0])
     search = settings.architecture == "rnnsearch"
     names = ["encoder_forward", "encoder_backward"][: 1 + search]
-    last, h = (_whole_states if int8 else _states)(g, x, weights, names)
-    W_s = linear(g, last, weights["initial.W_s"], int8=int8, bounded=True)
+    last, h = _whole_states(g, x, weights, names, whole) if whole else _states(g, x, weights, names)
+    W_s = linear(g, last, weights["initial.W_s"], whole=whole, bounded=True)
     g.output(g.node("Tanh", g.node("Add", W_s, g.constant(weights["initial.b_s"]))), "s_0", "float32", ["B", n])
     if not search:
         h = g.node("Unsqueeze", last, g.constant(np.array([1])))
-    _outputs_of_annotations(g, h, settings, weights, int8=int8)
+    _outputs_of_annotations(g, h, settings, weights, whole=whole)
     return g
 
 
-def _outputs_of_annotations(g: Graph, h: str, settings: ModelSettings, weights: Weights, *, int8: bool) -> None:
+def _outputs_of_annotations(g: Graph, h: str, settings: ModelSettings, weights: Weights, *, whole: int) -> None:
     matrices = [weights[f"decoder.{name}"] for name in ("C", "C_z", "C_r")] + [halves(weights["output.C_o"])]
     if settings.architecture == "rnnsearch":
         matrices.append(weights["attention.U_a"])
     sizes = [sum(map(len, matrices[:4])), *(len(matrix) for matrix in matrices[4:])]
-    contexts, *U_a_h = _split(g, linear(g, h, np.concatenate(matrices), int8=int8, bounded=True), sizes)
+    contexts, *U_a_h = _split(g, linear(g, h, np.concatenate(matrices), whole=whole, bounded=True), sizes)
     shape = g.node("Concat", g.node("Shape", h, end=2), g.constant(np.array([1])), axis=0)
     contexts = g.node("Concat", contexts, g.node("Expand", g.constant(np.array(1, np.float32)), shape), axis=2)
     g.output(contexts, "contexts", "float32", ["B", "T", sizes[0] + 1])
@@ -120,24 +123,24 @@ def _outputs_of_annotations(g: Graph, h: str, settings: ModelSettings, weights: 
         g.output(value, "U_a_h", "float32", ["B", "T", settings.attention_size])
 
 
-def step(settings: ModelSettings, weights: Weights, *, int8: bool) -> Graph:
+def step(settings: ModelSettings, weights: Weights, *, whole: int) -> Graph:
     """One word further for the rows R of a grid [B, slots].
 
     In: words and parents [R]; s [R0, n] and, in the authors' order, c [R0, 3n], of the rows before; `WordTable.rows`;
-    contexts and U_a_h of `encoder` (U_a_h as [B, 1, T_x, n']), padding [B, 1, T_x] with -inf on it; the shapes grid
-    [B, slots, 1, n'] and cells [B, slots, T_x], or for RNNencdec ones [B, slots, 1]; how many blocks and words are
-    wanted. Out: new_s, new_c, alpha [B, slots, T_x], log_p [R, .], and of the best words log p (best), their place
-    in the best blocks laid side by side, and the numbers of these blocks (block).
+    contexts and U_a_h of `encoder` (U_a_h as [B, 1, T_x, n']), padding [B, 1, T_x] with -inf on it; the
+    shapes grid [B, slots, 1, n'] and cells [B, slots, T_x], or for RNNencdec ones [B, slots, 1]; how many blocks and
+    words are wanted. Out: new_s, new_c, alpha [B, slots, T_x], log_p [R, .], and of the best words log p (best), their
+    place in the best blocks laid side by side, and the numbers of these blocks (block).
     """
-    return _Step(settings, weights, int8).graph
+    return _Step(settings, weights, whole).graph
 
 
 class _Step:
     """Builds the graph of a step. What ends in `_p` is already that of the parent."""
 
-    def __init__(self, settings: ModelSettings, weights: Weights, int8: bool) -> None:
+    def __init__(self, settings: ModelSettings, weights: Weights, whole: int) -> None:
         self.graph = g = Graph()
-        self.weights, self.int8, self.settings = weights, int8, settings
+        self.weights, self.whole, self.settings = weights, whole, settings
         n, l = settings.hidden_size, settings.maxout_size
         authors, self.search = settings.decoder_order == "authors", settings.architecture == "rnnsearch"
         parents = g.input("parents", "int64", ["R"])
@@ -163,7 +166,7 @@ class _Step:
 
     def product(self, x: str, *names: str) -> str:
         matrices = [halves(self.weights[name]) if name == "output.U_o" else self.weights[name] for name in names]
-        return linear(self.graph, x, np.concatenate(matrices), int8=self.int8, bounded=True)
+        return linear(self.graph, x, np.concatenate(matrices), whole=self.whole, bounded=True)
 
     def asked(self, s: str, names: list[str]) -> list[str]:
         """The product of s with the matrices of these names, and with W_a where the model aligns."""
@@ -213,11 +216,11 @@ class _Step:
         """log p of all words, and the best of each row: their log p, and where they stand in the best blocks."""
         g, w = self.graph, self.weights
         if "output.W_t" in w:
-            t = linear(g, t, w["output.W_t"], int8=self.int8)
+            t = linear(g, t, w["output.W_t"], whole=self.whole)
         lack = -len(w["output.b_y"]) % BLOCK
         W_o = np.pad(w["output.W_o"], ((0, lack), (0, 0)))
         b_y = np.pad(w["output.b_y"], (0, lack), constant_values=-np.inf)
-        log_p = g.node("LogSoftmax", g.node("Add", linear(g, t, W_o, int8=self.int8), g.constant(b_y)))
+        log_p = g.node("LogSoftmax", g.node("Add", linear(g, t, W_o, whole=self.whole), g.constant(b_y)))
         g.output(log_p, "log_p", "float32", ["R", len(b_y)])
         blocks, k = g.input("blocks", "int64", [1]), g.input("k", "int64", [1])
         split = g.node("Reshape", log_p, g.constant(np.array([0, len(b_y) // BLOCK, BLOCK])))
@@ -230,37 +233,77 @@ class _Step:
         g.output(block, "block", "int64", ["R", "blocks"])
 
 
-def linear(g: Graph, x: str, W: Floats, *, int8: bool, bounded: bool = False) -> str:
+def posterior(settings: ModelSettings, weights: Weights) -> Graph:
+    """Where the model looked for words that are known: `Engine.posterior`, in float32.
+
+    In: words [B], y_{i-1}; given [B], y_i; s [B, n], s_i; `WordTable.rows`; contexts of `encoder`; alpha [B, T_x] and
+    log_p [B, .] of the step; k, how many places are wanted. Out: places [B, k] and weights [B, k], which sum to 1.
+    """
+    g, n, l = Graph(), settings.hidden_size, settings.maxout_size
+    width = 3 * n + 2 * l
+    words, given = g.input("words", "int64", ["B"]), g.input("given", "int64", ["B"])
+    table = g.input("table", "float32", [len(weights["E_y"]) + 1, width])
+    contexts = g.input("contexts", "float32", ["B", "T", width + 1])
+    alpha, k = g.input("alpha", "float32", ["B", "T"]), g.input("k", "int64", [1])
+    _, V_oEy = _split(g, g.node("Gather", table, words), [3 * n, 2 * l])
+    _, C_oh, _ = _split(g, contexts, [3 * n, 2 * l, 1])
+    U_os = linear(g, g.input("s", "float32", ["B", n]), halves(weights["output.U_o"]), whole=0)
+    alike = g.node("Unsqueeze", g.node("Add", U_os, V_oEy), g.constant(np.array([1])))
+    t = g.node("Max", *_split(g, g.node("Add", alike, C_oh), [l, l]))  # [B, T, l]: the readout that sees h_j alone
+    if "output.W_t" in weights:
+        t = linear(g, t, weights["output.W_t"], whole=0)
+    lack = -len(weights["output.b_y"]) % BLOCK
+    W_o = g.constant(np.pad(weights["output.W_o"], ((0, lack), (0, 0))))
+    expected = g.node(
+        "MatMul", g.node("Exp", g.input("log_p", "float32", ["B", len(weights["output.b_y"]) + lack])), W_o
+    )
+    towards = g.node("Sub", g.node("Gather", W_o, given), expected)  # what changes log p(y_i), around the true c_i
+    last = g.constant(np.array([2]))
+    nearly = g.node("Squeeze", g.node("MatMul", t, g.node("Unsqueeze", towards, last)), last)
+    log_alpha = g.node("Log", alpha)
+    _, places = g.nodes(2, "TopK", g.node("Add", log_alpha, nearly), k)
+    where = g.node("Unsqueeze", places, last)
+    chosen = g.node("GatherND", t, where, batch_dims=1)  # [B, k, l]
+    logits = g.node("Add", g.node("MatMul", chosen, g.node("Transpose", W_o, perm=[1, 0])),
+                    g.constant(np.pad(weights["output.b_y"], (0, lack), constant_values=-np.inf)))  # fmt: skip
+    of_given = g.node("Expand", g.node("Unsqueeze", given, g.constant(np.array([1, 2]))), g.node("Shape", where))
+    log_p = g.node("GatherElements", g.node("LogSoftmax", logits), of_given, axis=2)
+    joint = g.node("Add", g.node("GatherND", log_alpha, where, batch_dims=1), g.node("Squeeze", log_p, last))
+    g.output(places, "places", "int64", ["B", "k"])
+    g.output(g.node("Softmax", joint), "weights", "float32", ["B", "k"])
+    return g
+
+
+def linear(g: Graph, x: str, W: Floats, *, whole: int, bounded: bool = False) -> str:
     """W x for the rows of x; `bounded`: all of x lies between -1 and 1, as states do.
 
-    int8: both as whole numbers from -127 to 127; each row of W has its own scale, and each row of x too unless it is
-    bounded, so that rows of x know nothing of one another. The sums are exact.
+    whole: 0 for float32, or for int8 the largest whole number of x, WHOLE or LESS. Each row of W has its own scale, and
+    each row of x too unless it is bounded, so that rows of x know nothing of one another. The sums are exact.
     """
-    if not int8:
+    if not whole:
         return g.node("MatMul", x, g.constant(np.ascontiguousarray(W.T)))
     numbers, scales = quantised(W)
-    zero, step_size = g.constant(np.array(128, np.uint8)), g.constant(np.array(1 / 127, np.float32))
+    zero, step_size = g.constant(np.array(whole + 1, np.uint8)), g.constant(np.array(1 / whole, np.float32))
     if bounded:
-        whole = g.node("QuantizeLinear", x, step_size, zero)
-        return _whole_product(g, whole, numbers, step_size, scales)
+        rounded = g.node("QuantizeLinear", x, step_size, zero)
+        return _whole_product(g, rounded, zero, numbers, step_size, scales)
     largest = g.node("ReduceMax", g.node("Abs", x), g.constant(np.array([1])), keepdims=0)
     scale = g.node("Mul", largest, step_size)
-    whole = g.node("QuantizeLinear", x, scale, g.node("Expand", zero, g.node("Shape", scale)), axis=0)
-    y = _whole_product(g, whole, numbers, g.constant(np.array(1, np.float32)), scales)
+    rounded = g.node("QuantizeLinear", x, scale, g.node("Expand", zero, g.node("Shape", scale)), axis=0)
+    y = _whole_product(g, rounded, zero, numbers, g.constant(np.array(1, np.float32)), scales)
     return g.node("Mul", y, g.node("Unsqueeze", scale, g.constant(np.array([1]))))
 
 
-def _whole_product(g: Graph, x: str, numbers: NDArray[np.int8], x_scale: str, scales: Floats) -> str:
-    """The product of whole numbers, scaled; 128 stands for 0 in x."""
-    zero = g.constant(np.array(128, np.uint8))
+def _whole_product(g: Graph, x: str, zero: str, numbers: NDArray[np.int8], x_scale: str, scales: Floats) -> str:
+    """The product of whole numbers, scaled; `zero` stands for 0 in x."""
     W = g.constant(numbers), g.constant(scales)
     return g.node("MatMulIntegerToFloat", x, W[0], x_scale, W[1], zero, domain=MICROSOFT)
 
 
 def largest_product() -> Graph:
-    """The largest product of whole numbers that `linear` can come to, over 64 terms, of 32 rows; y is their mean."""
+    """The largest product of numbers up to WHOLE that `linear` can come to: y is 64, or less where sums overflow."""
     g, ones = Graph(), np.ones((64, 64), np.float32)
-    y = linear(g, g.input("x", "float32", ["R", 64]), ones, int8=True, bounded=True)
+    y = linear(g, g.input("x", "float32", ["R", 64]), ones, whole=WHOLE, bounded=True)
     g.output(y, "y", "float32", ["R", 64])
     return g
 
@@ -296,14 +339,14 @@ def _gru(weights: Weights, name: str) -> tuple[Floats, Floats, Floats]:
     return np.concatenate([-w["W_z"], w["W_r"], w["W"]]), np.concatenate([-w["U_z"], w["U_r"], w["U"]]), b
 
 
-def _whole_states(g: Graph, x: str, weights: Weights, names: Sequence[str]) -> tuple[str, str]:
+def _whole_states(g: Graph, x: str, weights: Weights, names: Sequence[str], whole: int) -> tuple[str, str]:
     """As `_states`, in whole numbers, for which ONNX has no GRU: a loop over the words, both directions in one."""
     E_x = weights["E_x"] if "b_x" not in weights else weights["E_x"] + weights["b_x"]
     n, ways = len(weights["encoder_forward.b"]), len(names)
     rows = g.node("Gather", g.constant(E_x), g.node("Reshape", x, g.constant(np.array([-1]))))
     W = np.concatenate([weights[f"{name}.{part}"] for name in names for part in ("W", "W_z", "W_r")])
     b = np.concatenate([np.pad(weights[f"{name}.b"], (0, 2 * n)) for name in names])
-    given = g.node("Add", linear(g, rows, W, int8=True), g.constant(b))
+    given = g.node("Add", linear(g, rows, W, whole=whole), g.constant(b))
     given = g.node("Reshape", given, g.node("Concat", g.node("Shape", x), g.constant(np.array([3 * n * ways])), axis=0))
     mask = g.input("mask", "float32", ["T", "B", 1])
     zero = g.node("Expand", g.constant(np.zeros((1, n), np.float32)), g.node("Shape", mask, start=1))
@@ -311,7 +354,7 @@ def _whole_states(g: Graph, x: str, weights: Weights, names: Sequence[str]) -> t
     states = [body.input(f"h_{name}", "float32", ["B", n]) for name in names]
     inputs = [body.input(f"given_{name}", "float32", ["B", 3 * n]) for name in names]
     masks = [body.input(f"mask_{name}", "float32", ["B", 1]) for name in names]
-    new = [_encoded(body, weights, *each) for each in zip(names, states, inputs, masks, strict=True)]
+    new = [_encoded(body, weights, *each, whole) for each in zip(names, states, inputs, masks, strict=True)]
     # A loop gives out first its states and then what it has made of each word: here the states again.
     for value in [*new, *(body.node("Identity", value) for value in new)]:
         body.output(value, value, "float32", ["B", n])
@@ -323,14 +366,14 @@ def _whole_states(g: Graph, x: str, weights: Weights, names: Sequence[str]) -> t
     return found[ways - 1], h
 
 
-def _encoded(g: Graph, weights: Weights, name: str, h: str, given: str, mask: str) -> str:
+def _encoded(g: Graph, weights: Weights, name: str, h: str, given: str, mask: str, whole: int) -> str:
     """One word further in one direction; where the mask is 0 the state stays."""
     U, U_zr = weights[f"{name}.U"], np.concatenate([weights[f"{name}.U_z"], weights[f"{name}.U_r"]])
     n = len(U)
     given_h, given_zr = _split(g, given, [n, 2 * n])
-    gates = g.node("Sigmoid", g.node("Add", linear(g, h, U_zr, int8=True, bounded=True), given_zr))
+    gates = g.node("Sigmoid", g.node("Add", linear(g, h, U_zr, whole=whole, bounded=True), given_zr))
     z, r = _split(g, gates, [n, n])
-    of_rh = linear(g, g.node("Mul", r, h), U, int8=True, bounded=True)
+    of_rh = linear(g, g.node("Mul", r, h), U, whole=whole, bounded=True)
     change = g.node("Sub", g.node("Tanh", g.node("Add", of_rh, given_h)), h)
     return g.node("Add", h, g.node("Mul", g.node("Mul", z, mask), change))
 

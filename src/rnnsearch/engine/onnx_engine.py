@@ -8,9 +8,21 @@ import onnxruntime as ort
 from numpy.typing import NDArray
 
 from rnnsearch.config import ModelSettings
-from rnnsearch.engine import Ids, Mask, Precision, Scores, checked_weights, fill
+from rnnsearch.engine import LIKELY, Ids, Mask, Precision, Scores, checked_weights, fill
 from rnnsearch.engine.graph import Graph
-from rnnsearch.engine.network import BLOCK, Weights, WordTable, encoder, largest_product, shapes, step, words_added
+from rnnsearch.engine.network import (
+    BLOCK,
+    LESS,
+    WHOLE,
+    Weights,
+    WordTable,
+    encoder,
+    largest_product,
+    posterior,
+    shapes,
+    step,
+    words_added,
+)  # fmt: skip
 from rnnsearch.model_folder import ModelFolder
 
 #: Words given out beyond the beam, because so many may be banned: the sentence end and the unknown word.
@@ -35,6 +47,7 @@ class Rows(NamedTuple):
     beam: int  # most words that are asked for of a row; 0: log p of all are
     slots: int  # rows of a sentence
     state: dict[str, NDArray[np.float32]]  # s [R, n] and, in the authors' order, c: [C; C_z; C_r] c_i [R, 3n]
+    said: dict[str, NDArray[np.float32]]  # log_p and alpha of the last step, where log p of all words is asked for
 
 
 class Words(NamedTuple):
@@ -58,8 +71,11 @@ class OnnxEngine:
         self._size = len(weights["E_y"])
         added = _Session(words_added(weights))
         self._table = WordTable(settings, weights, lambda Ey: added.run({"Ey": Ey}, ["rows"])["rows"])
-        self._encoder = _Session(encoder(settings, weights, int8=int8))
-        self._step = _Session(step(settings, weights, int8=int8))
+        whole = (WHOLE if adds_exactly() else LESS) if int8 else 0
+        self._made_of = settings, weights
+        self._posterior: _Session | None = None  # made when it is first asked for
+        self._encoder = _Session(encoder(settings, weights, whole=whole))
+        self._step = _Session(step(settings, weights, whole=whole))
         self._all = [name for name in self._step.outputs if name not in {"best", "place", "block"}]
         self._best = [name for name in self._step.outputs if name != "log_p"]
 
@@ -91,7 +107,7 @@ class OnnxEngine:
         state = {"s": memory.s_0}
         if "c" in self._step.inputs:
             state["c"] = np.zeros((len(memory.s_0), 3 * memory.s_0.shape[1]), np.float32)
-        return Rows(memory, beam, 1, state)
+        return Rows(memory, beam, 1, state, {})
 
     def step(self, state: Rows, words: Ids, parents: Ids) -> tuple[Rows, Words | AllWords, NDArray[np.float32]]:
         memory, k = state.memory, min(state.beam + SPARE, self._size)
@@ -117,12 +133,26 @@ class OnnxEngine:
         found = self._step.run(inputs, self._best if state.beam else self._all)
         new = {name: found["new_" + name] for name in state.state}
         alpha = found["alpha"].reshape(len(flat), -1) if "alpha" in found else _even(memory.mask, words.shape[1])
-        rows = Rows(memory, state.beam, words.shape[1], new)
+        said = {name: found[name] for name in found if name in {"log_p", "alpha"} and not state.beam}
+        rows = Rows(memory, state.beam, words.shape[1], new, said)
         if "log_p" in found:
             return rows, AllWords(found["log_p"][:, : self._size]), alpha[:, : memory.width]
         place = found["place"]
         numbers = found["block"][np.arange(len(flat))[:, None], place // BLOCK] * BLOCK + place % BLOCK
         return rows, Words(found["best"], numbers, inputs), alpha[:, : memory.width]
+
+    def posterior(self, state: Rows, words: Ids, given: Ids) -> NDArray[np.float32]:
+        flat = np.where(words[:, 0] < 0, self._size, words[:, 0])
+        alpha = state.said["alpha"][:, 0]
+        inputs: dict[str, NDArray[Any]] = {"words": flat, "table": self._table.rows, "given": given, "alpha": alpha}
+        inputs |= {"s": state.state["s"], "contexts": state.memory.look["contexts"], "log_p": state.said["log_p"]}
+        inputs["k"] = np.array([min(LIKELY, alpha.shape[1])])
+        if self._posterior is None:
+            self._posterior = _Session(posterior(*self._made_of))
+        found = self._posterior.run(inputs, self._posterior.outputs)
+        weights = np.zeros_like(alpha)
+        np.put_along_axis(weights, found["places"], found["weights"], axis=1)
+        return weights[:, : state.memory.width]
 
     def best(self, log_p: Words, scores: Scores, banned: Mapping[int, Mask], k: int) -> tuple[Scores, Ids, Ids]:
         B, slots = scores.shape
@@ -148,7 +178,7 @@ class OnnxEngine:
         return alpha
 
     def close(self) -> None:
-        del self._encoder, self._step, self._table
+        del self._encoder, self._step, self._table, self._posterior, self._made_of
 
 
 def adds_exactly() -> bool:

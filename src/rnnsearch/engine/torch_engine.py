@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from rnnsearch.engine import Ids, Mask, Scores, checked_weights, fill
+from rnnsearch.engine import LIKELY, Ids, Mask, Scores, checked_weights, fill
 from rnnsearch.errors import UserError
 from rnnsearch.model import Memory, Model, State
 from rnnsearch.model_folder import ModelFolder
@@ -20,6 +20,7 @@ class Rows(NamedTuple):
 
     memory: Memory
     state: State
+    alpha: Tensor | None = None  # of the last step, [B, slots, T_x]
 
 
 class TorchEngine:
@@ -51,7 +52,7 @@ class TorchEngine:
 
     @torch.inference_mode()
     def step(self, state: Rows, words: Ids, parents: Ids) -> tuple[Rows, Tensor, Tensor]:
-        memory, (s, c) = state
+        memory, (s, c), _ = state
         sentences = parents[:, 0] // s.shape[1]
         if len(sentences) != s.shape[0]:
             memory = _rows_of(memory, self._tensor(sentences))
@@ -59,7 +60,15 @@ class TorchEngine:
         s, c = _regroup(s, order), None if c is None else _regroup(c, order)
         given = None if words[0, 0] < 0 else self._tensor(words)
         new, log_p, alpha = self._model.step(memory, State(s, c), given)
-        return Rows(memory, new), log_p.flatten(0, 1), alpha.flatten(0, 1)
+        return Rows(memory, new, alpha), log_p.flatten(0, 1), alpha.flatten(0, 1)
+
+    @torch.inference_mode()
+    def posterior(self, state: Rows, words: Ids, given: Ids) -> NDArray[np.float32]:
+        before = None if words[0, 0] < 0 else self._tensor(words)
+        assert state.alpha is not None
+        looked = self._model.posterior(state.memory, state.state, before, state.alpha, self._tensor(given), LIKELY)
+        found: NDArray[np.float32] = looked.float().cpu().numpy()
+        return found
 
     @torch.inference_mode()
     def best(self, log_p: Tensor, scores: Scores, banned: Mapping[int, Mask], k: int) -> tuple[Scores, Ids, Ids]:

@@ -41,9 +41,13 @@ def search(
 
 
 def force(
-    engine: Engine, x: Ints, x_mask: Bools, y: Ints, y_mask: Bools, *, normalise: bool = True
+    engine: Engine, x: Ints, x_mask: Bools, y: Ints, y_mask: Bools, *, normalise: bool = True, posterior: bool = False
 ) -> list[Hypothesis]:
-    """Log-probability and alignment of given translations y [B, T_y] of x [B, T_x], sentence ends included."""
+    """Log-probability and alignment of given translations y [B, T_y] of x [B, T_x], sentence ends included.
+
+    posterior: instead of alpha, which the model gives out before it knows y_i, where it must have looked now that y_i
+    is known (`Engine.posterior`).
+    """
     rows = np.arange(len(x))[:, None]
     state = engine.start(engine.encode(x, x_mask), 0)
     log_p, alphas = np.zeros(y.shape), []
@@ -51,7 +55,7 @@ def force(
         words = y[:, step - 1 : step] if step else np.full((len(x), 1), -1)
         state, scores, alpha = engine.step(state, words, rows)
         log_p[:, step] = engine.score(scores, y[:, step])
-        alphas.append(engine.alpha(alpha))
+        alphas.append(engine.posterior(state, words, y[:, step]) if posterior else engine.alpha(alpha))
     log_p = np.where(y_mask, log_p, 0.0)
     return [
         _hypothesis(y[i, :n], np.stack([a[i] for a in alphas[:n]]), log_p[i].sum(), x_mask[i].sum(), True, normalise)
