@@ -255,21 +255,25 @@ def test_nothing_is_overwritten_without_being_told_to(tmp_path, files):
 @pytest.mark.parametrize(("threshold", "sizes"), [(0, (6, 10, 7, 256)), (10**9, (6, 10, 7, 128))])
 def test_sizes_left_open_go_by_the_length_of_the_text(tmp_path, files, monkeypatch, threshold, sizes):
     monkeypatch.setattr("rnnsearch.config.LITTLE_TEXT", threshold)
-    named = {"embedding_size": 6, "hidden_size": 10, "attention_size": 7, "maxout_size": 0}
+    named = {"embedding_size": 6, "hidden_size": 10, "attention_size": 7, "maxout_size": 0, "dropout": -1.0}
     train(settings(**named, max_updates=1), files["train"], tmp_path / "m", dev=files["dev"])
     model = ModelFolder.open(tmp_path / "m").model
     assert (model.embedding_size, model.hidden_size, model.attention_size, model.maxout_size) == sizes
     monkeypatch.setattr("rnnsearch.config.LITTLE_TEXT", 1)  # a run goes on with what it has
-    resume(tmp_path / "m", {"maxout_size": 0, "max_updates": 2})
+    resume(tmp_path / "m", {"maxout_size": 0, "dropout": -1.0, "max_updates": 2})
     assert ModelFolder.open(tmp_path / "m").model == model
 
 
 def test_sizes_by_the_length_of_the_text():
     whole = ModelSettings(embedding_size=256, hidden_size=512, attention_size=512, maxout_size=256)
     half = ModelSettings(embedding_size=128, hidden_size=256, attention_size=256, maxout_size=128)
-    asked = load_settings("base", None, {}).model
-    assert (asked.of_text(1_499_999), asked.of_text(1_500_000)) == (half, whole)
-    assert half.of_text(10**9) == half
+    asked = load_settings("base", None, {})
+    little, much = asked.of_text(1_499_999), asked.of_text(1_500_000)
+    assert (little.model, little.training.dropout, much.model, much.training.dropout) == (half, 0.3, whole, 0.4)
+    named = load_settings("base", None, {"hidden_size": 300, "dropout": 0.0}).of_text(5)
+    assert (named.model.hidden_size, named.model.maxout_size, named.training.dropout) == (300, 128, 0.0)
+    with pytest.raises(UserError, match=r"--dropout: input should be -1, or 0 at least, got -0\.5"):
+        load_settings("base", None, {"dropout": -0.5})
 
 
 @pytest.mark.parametrize("name", ["m", "m.run"])

@@ -102,7 +102,20 @@ class TrainingSettings(Group):
     average: float = Field(
         0.1, ge=0, le=1, description="share of the updates so far that the weights are averaged over; 0: no average"
     )
-    dropout: float = Field(0.4, ge=0, lt=1, description="dropout on embeddings, annotations and the output layer")
+    dropout: float = Field(
+        0.4,
+        ge=-1,
+        lt=1,
+        description="dropout on embeddings, annotations and the output layer; -1: 0.3 up to n = 256, 0.4 above",
+    )
+
+    @field_validator("dropout")
+    @classmethod
+    def _share(cls, share: float) -> float:
+        if -1 < share < 0:
+            raise PydanticCustomError("too_small", "Input should be -1, or 0 at least")
+        return share
+
     dropout_epochs: float = Field(
         6.0, ge=0, description="passes over the text in which dropout rises from nothing to its full value"
     )
@@ -158,6 +171,13 @@ class Settings(Group):
     training: TrainingSettings = TrainingSettings()
     search: SearchSettings = SearchSettings()
 
+    def of_text(self, tokens: int) -> "Settings":
+        """These settings with what was left open, sizes and dropout, chosen for a text of so many target tokens."""
+        model, training = self.model.of_text(tokens), self.training
+        if training.dropout == -1:
+            training = training.model_copy(update={"dropout": 0.3 if model.hidden_size <= 256 else 0.4})
+        return self.model_copy(update={"model": model, "training": training})
+
 
 GROUPS: dict[str, type[Group]] = {
     "model": ModelSettings,
@@ -195,7 +215,7 @@ _PRESETS: dict[str, dict[str, Any]] = {
     "paper": _PAPER,
     "groundhog": _PAPER
     | {"decoder_order": "authors", "factored_output": True, "embedding_bias": True, "minimum_length": True},
-    "base": dict.fromkeys(SIZES, 0),
+    "base": dict.fromkeys(SIZES, 0) | {"dropout": -1.0},
     "small": {
         "embedding_size": 128,
         "hidden_size": 192,

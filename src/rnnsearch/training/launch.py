@@ -76,7 +76,7 @@ def start(
                 logger.info("%s", line)
             if not text.dev_pairs:
                 raise UserError("there is no pair to validate on; name development files with --dev")
-            settings = settings.model_copy(update={"model": settings.model.of_text(text.report.target.tokens)})
+            settings = settings.of_text(text.report.target.tokens)
             record = replace(record, settings=settings.model_dump())
             folder.write_record(record)
     except BaseException:
@@ -163,7 +163,8 @@ def _resumed_settings(folder: RunFolder, record: Record, values: Mapping[str, An
         old = Settings.model_validate(record.settings)
     except ValidationError as error:
         raise UserError(f"{folder.record} has settings that this version does not know: {error.errors()[0]}") from None
-    values = {name: value for name, value in values.items() if name not in SIZES or value}  # 0 was chosen in the run
+    left_open = dict.fromkeys(SIZES, 0) | {"dropout": -1}  # which the run has chosen
+    values = {name: value for name, value in values.items() if name not in left_open or value != left_open[name]}
     new = with_values(old, values, "")
     was, now = _flat(old), _flat(new)
     for name in values:
