@@ -5,8 +5,9 @@ import sys
 
 import pytest
 import torch
-from benchmarks import plain_loop, plots, table
+from benchmarks import alignment, plain_loop, plots, table
 from benchmarks.eole import Eole
+from benchmarks.gold import Gold, gold_sets, training_text
 from benchmarks.marian import Marian
 from benchmarks.ours import Ours
 from benchmarks.preparing import numbered
@@ -16,6 +17,8 @@ from benchmarks.results import Results
 from benchmarks.setting import S, Sizes
 from benchmarks.text import spell
 from benchmarks.watch import Failed, watch
+
+from rnnsearch.text.links import Links
 
 
 def test_the_plain_loop_is_the_paper_in_the_order_of_the_authors_code():
@@ -185,3 +188,32 @@ def test_a_program_that_fails_is_quoted():
 def test_a_program_that_knows_no_end_is_stopped():
     seen = watch([sys.executable, "-c", "import time; print(1, flush=True); time.sleep(60)"], stop=lambda: True)
     assert seen.seconds < 50
+
+
+# --- alignment
+
+
+def test_links_of_cut_words_are_carried_back_to_whole_words():
+    links = [Links(frozenset({(0, 0), (1, 0), (2, 1)}), frozenset({(0, 0), (1, 0), (2, 1)}))]
+    gold = Gold("one", [(["The", "man", "sleeps"], ["L\u2019homme", "dort", "..."])], links)
+    assert (gold.cut(0), gold.cut(1)) == (["the man sleeps"], ["l ' homme dort . . ."])
+    (found,) = gold.whole([[(0, 0), (0, 1), (1, 2), (2, 3), (2, 6)]])
+    assert found.sure == found.possible == {(0, 0), (1, 0), (2, 1), (2, 2)}
+    _, _, rates = next(alignment._judged("mine", [gold, gold], [[(0, 0), (1, 2), (2, 3)], []], [[], []]))
+    assert rates == [0.0, 1.0]
+
+
+def test_the_gold_sets_and_the_training_text_are_read(data):
+    sets = gold_sets(data)
+    assert [(one.name, len(one.pairs), len(one.links)) for one in sets] == [
+        ("graca", 100, 100), ("hansards", 37, 37), ("alibi", 158, 158),
+    ]  # fmt: skip
+    for one in sets:
+        for (english, french), links in zip(one.pairs, one.links, strict=True):
+            assert all(s < len(english) and t < len(french) for s, t in links.possible), one.name
+        # What is linked word for word comes back unchanged from tokens.
+        assert all(len(line.split()) >= len(pair[1]) for line, pair in zip(one.cut(1), one.pairs, strict=True))
+    assert (sets[0].pairs[0], sets[2].pairs[0][1][:2]) == (
+        (["resumption", "of", "the", "session"], ["reprise", "de", "la", "session"]), ["Le", "ma\u00eetre"],
+    )  # fmt: skip
+    assert sum(1 for _ in training_text(data)) == 330_737
