@@ -140,6 +140,14 @@ def test_evaluate_bands_a_given_output_by_its_source(files, capsys):
     assert any(line.split()[:2] == ["1-10", "20"] for line in out.splitlines())
 
 
+def test_a_line_that_is_too_long_is_named_once_though_it_is_translated_twice(model, files, caplog, capsys):
+    source = files("test.en", "the zebra .\n" + "the cat sleeps . " * 7 + "\n")
+    reference = files("test.fr", "le chien dort .\n" + "le chat dort . " * 7 + "\n")
+    assert main(["evaluate", "--model", "en-fr", source, reference]) == 0
+    assert "No [UNK]: 1 of 2 sentences" in capsys.readouterr().out
+    assert caplog.text.count("line 2: 28 tokens, over the limit of 20") == 1
+
+
 def test_evaluate_translates_known_sentences_again_without_unk(model, files, tmp_path, monkeypatch, capsys):
     asked = []
     translate = Translator.translate

@@ -181,7 +181,16 @@ def _without_unk(
     kept = set(text.known)
     # An empty line in the place of each other one costs nothing, and warnings name the right lines.
     lines = [line if number in kept else "" for number, line in enumerate(text.sources)]
-    return [translation.text for translation in _translate(args, translator, lines, no_unk=True)]
+    log.addFilter(_is_new)
+    try:
+        return [translation.text for translation in _translate(args, translator, lines, no_unk=True)]
+    finally:
+        log.removeFilter(_is_new)
+
+
+def _is_new(record: logging.LogRecord) -> bool:
+    """Whether it was not said when the lines were translated first: that one is too long was."""
+    return "translated in" not in record.msg
 
 
 def _pictures(translator: "Translator", translations: "Sequence[Translation]") -> "list[Picture] | None":
