@@ -10,6 +10,9 @@ import pytest
 
 SOURCE = Path(__file__).parents[1] / "src"
 
+# The networks of the tests are tiny: several threads only wait for one another, for minutes where other programs run.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 
 @pytest.fixture(scope="session")
 def data() -> Path:
