@@ -154,11 +154,6 @@ class SearchSettings(Group):
     )
 
 
-#: Sizes of the network where none are named; half of each for text of fewer target tokens than LITTLE_TEXT, which the
-#: smaller network learns as well in the same time, and then translates more than twice as fast (docs/results.md).
-SIZES = {"embedding_size": 256, "hidden_size": 512, "attention_size": 512, "maxout_size": 256}
-LITTLE_TEXT = 1_500_000
-
 #: Settings that may change when a run is resumed: they bound the run, they do not change its course.
 RESUMABLE = ("patience", "max_epochs", "max_updates", "max_minutes", "checkpoint_minutes")
 
@@ -188,6 +183,13 @@ GROUPS: dict[str, type[Group]] = {
 #: setting name -> the group it belongs to (names are unique over the groups)
 GROUP_OF = {name: group for group, kind in GROUPS.items() for name in kind.model_fields}
 
+#: Sizes of the network where none are named; half of each for text of fewer target tokens than LITTLE_TEXT, which the
+#: smaller network learns as well in the same time, and then translates more than twice as fast (docs/results.md).
+SIZES = {"embedding_size": 256, "hidden_size": 512, "attention_size": 512, "maxout_size": 256}
+LITTLE_TEXT = 1_500_000
+#: Settings that `Settings.of_text` chooses where they have these values.
+LEFT_OPEN: dict[str, Any] = dict.fromkeys(SIZES, 0) | {"dropout": -1.0}
+
 _PAPER: dict[str, Any] = {
     "embedding_size": 620,
     "hidden_size": 1000,
@@ -215,7 +217,7 @@ _PRESETS: dict[str, dict[str, Any]] = {
     "paper": _PAPER,
     "groundhog": _PAPER
     | {"decoder_order": "authors", "factored_output": True, "embedding_bias": True, "minimum_length": True},
-    "base": dict.fromkeys(SIZES, 0) | {"dropout": -1.0},
+    "base": LEFT_OPEN,
     "small": {
         "embedding_size": 128,
         "hidden_size": 192,

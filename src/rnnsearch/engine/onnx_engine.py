@@ -22,7 +22,7 @@ from rnnsearch.engine.network import (
     shapes,
     step,
     words_added,
-)  # fmt: skip
+)
 from rnnsearch.model_folder import ModelFolder
 
 #: Words given out beyond the beam, because so many may be banned: the sentence end and the unknown word.

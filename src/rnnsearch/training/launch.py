@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from rnnsearch.config import RESUMABLE, SIZES, Settings, with_values
+from rnnsearch.config import LEFT_OPEN, RESUMABLE, Settings, with_values
 from rnnsearch.errors import UserError
 from rnnsearch.model_folder import ModelFolder, Weights
 from rnnsearch.text.corpus import check_language, check_paths, language_codes
@@ -163,8 +163,8 @@ def _resumed_settings(folder: RunFolder, record: Record, values: Mapping[str, An
         old = Settings.model_validate(record.settings)
     except ValidationError as error:
         raise UserError(f"{folder.record} has settings that this version does not know: {error.errors()[0]}") from None
-    left_open = dict.fromkeys(SIZES, 0) | {"dropout": -1}  # which the run has chosen
-    values = {name: value for name, value in values.items() if name not in left_open or value != left_open[name]}
+    # What is left open was chosen when the run began.
+    values = {name: value for name, value in values.items() if name not in LEFT_OPEN or value != LEFT_OPEN[name]}
     new = with_values(old, values, "")
     was, now = _flat(old), _flat(new)
     for name in values:
