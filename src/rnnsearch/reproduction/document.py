@@ -83,8 +83,8 @@ def _opening(findings: Findings) -> list[Block]:
         blocks += [Heading("Do the paper's claims hold here?"), tables.verdicts(findings), Text(
             "The first is asked of the first test set, the others of all test sets together. A difference is taken for "
             "one where chance makes it less often than 5 times in 100 (paired bootstrap). Short sentences are those of "
-            "11 to 30 words, long ones those of more; a model is level if it keeps at least 90 % of its BLEU, the "
-            "uncertainty of both numbers considered."
+            "11 to 30 words; a model is level if it keeps at least 90 % of its BLEU of them, the uncertainty of both "
+            "numbers considered."
         )]  # fmt: skip
     return blocks
 

@@ -11,9 +11,10 @@ from rnnsearch.evaluation.metrics import Scores, bleu_tokeniser, corpus_bleu_tok
 from rnnsearch.evaluation.sentences import Sentences
 from rnnsearch.reproduction.claims import Duel, Slope
 from rnnsearch.reproduction.results import TestSet, Translated
+from rnnsearch.reproduction.sentences import Looked
 
-#: Words of the source: what is short and what is long where the two are compared.
-SHORT, LONG = (11, 30), (31, None)
+#: Words of the source of a short sentence, which longer ones are compared with.
+SHORT = (11, 30)
 #: The tokeniser for BLEU of text that is tokens already.
 _TOKENS = "none"
 
@@ -79,7 +80,8 @@ class Curves:
 @dataclass(frozen=True)
 class Pool:
     """All test sets as one, without repeated pairs, and what each model made of them. `origins`: name of the set and
-    line, from 1; `lengths`: words of each source, as Moses cuts it; `tokens`: each output as tokens, spaces between."""
+    line, from 1; `lengths`: words of each source, as Moses cuts it; `looked`: of models that align; `tokens`: each
+    output as tokens, spaces between."""
 
     languages: tuple[str, str]
     origins: Sequence[tuple[str, int]]
@@ -87,7 +89,7 @@ class Pool:
     references: Sequence[str]
     lengths: Sequence[int]
     outputs: Mapping[str, Sequence[str]]
-    links: Mapping[str, Sequence[Sequence[tuple[int, int]]]]
+    looked: Mapping[str, Sequence[Looked]]
     reference_tokens: Sequence[str]
     tokens: Mapping[str, Sequence[str]]
 
@@ -146,16 +148,16 @@ def pool(tests: Sequence[TestSet], models: Mapping[str, Sequence[Translated]], l
                 first.setdefault(pair, (number, line))
     places = list(first.values())
     outputs = {name: [found[n].outputs[i] for n, i in places] for name, found in models.items()}
-    links = {}
+    looked = {}
     for name, found in models.items():
-        aligned = [each.links for each in found if each.links is not None]
+        aligned = [each.looked for each in found if each.looked is not None]
         if len(aligned) == len(tests):
-            links[name] = [aligned[n][i] for n, i in places]
+            looked[name] = [aligned[n][i] for n, i in places]
     sources, references = ([tests[n].sources[i] for n, i in places], [tests[n].references[i] for n, i in places])
     source, target = languages
     return Pool(
         languages, [(tests[n].name, i + 1) for n, i in places], sources, references,
-        [len(words) for words in words_of(sources, source, tokenised=False)], outputs, links,
+        [len(words) for words in words_of(sources, source, tokenised=False)], outputs, looked,
         _tokens(references, target), {name: _tokens(lines, target) for name, lines in outputs.items()},
     )  # fmt: skip
 
@@ -176,13 +178,15 @@ def _of_length(pooled: Pool, first: int, last: int | None) -> list[int]:
     return [i for i, length in enumerate(pooled.lengths) if first <= length and (last is None or length <= last)]
 
 
-def slope(pooled: Pool, name: str) -> Slope | None:
-    """A model on short and on long sentences; None where either are lacking."""
-    short, long = _of_length(pooled, *SHORT), _of_length(pooled, *LONG)
+def slope(pooled: Pool, name: str, longer_than: int) -> Slope | None:
+    """A model on short sentences and on those of more than so many words; None where either are lacking."""
+    short, long = _of_length(pooled, *SHORT), _of_length(pooled, longer_than + 1, None)
     if not short or not long:
         return None
     one, other = _part(pooled, name, short), _part(pooled, name, long)
-    return Slope(name, float(one.bleu), one.margin, float(other.bleu), other.margin, min(len(short), len(long)))
+    return Slope(
+        name, longer_than, float(one.bleu), one.margin, float(other.bleu), other.margin, min(len(short), len(long))
+    )
 
 
 def duel(pooled: Pool, one: str, other: str, longest: int | None = None) -> Duel | None:

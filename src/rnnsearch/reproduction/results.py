@@ -1,7 +1,7 @@
 """Translations of the test sets, kept in files, so that a report can be made again without translating.
 
-DIR/results/MODEL/SET/: output.txt, no-unk.txt, links.txt (the clear links of each line, source-target, from 0) and
-about.json, which is written last. What belongs to other weights than those of the model is made anew.
+DIR/results/MODEL/SET/: output.txt, no-unk.txt, links.txt (the clear links of each line, source-target, tokens from 0)
+and about.json, which is written last. What belongs to other weights than those of the model is made anew.
 """
 
 import hashlib
@@ -20,6 +20,7 @@ from rnnsearch.evaluation.metrics import Score, unknown_share
 from rnnsearch.files import write_whole
 from rnnsearch.model_folder import CONFIG, WEIGHTS, ModelFolder
 from rnnsearch.reproduction.plan import Plan, Variant
+from rnnsearch.reproduction.sentences import Looked, agreeing
 from rnnsearch.reproduction.training_figures import Nll, Trained, development_pairs, figures, nll, training_pairs
 from rnnsearch.search.alignment import links_from
 from rnnsearch.text.corpus import open_lines
@@ -27,10 +28,9 @@ from rnnsearch.text.vocabulary import UNK, UNK_ID
 from rnnsearch.training.run_folder import RunFolder
 from rnnsearch.translator import Translation, Translator
 
-Links = list[tuple[int, int]]
 #: No sentence is translated in parts: what becomes of long ones is what the paper is about.
 WHOLE = 100_000
-#: A link is clear if a target word gave so much of its weight to a source word.
+#: A link is clear if a target token gave so much of its weight to a source token.
 CLEAR = 0.5
 #: Decimals of the weights that are kept.
 _DECIMALS = 4
@@ -55,14 +55,14 @@ class Translated:
     """What a model made of a test set.
 
     known: numbers of the sentences that its vocabularies hold whole; without_unk: their translations with the unknown
-    word banned, "" for the others; links: the clear ones, None where the model does not align.
+    word banned, "" for the others; looked: where it looked in each, None where the model does not align.
     """
 
     outputs: Sequence[str]
     without_unk: Sequence[str]
     known: Sequence[int]
     unknown_source: Score
-    links: Sequence[Links] | None
+    looked: Sequence[Looked] | None
 
 
 def read_test_set(name: str, source: Path, reference: Path) -> TestSet:
@@ -164,11 +164,12 @@ class Results:
         _write_lines(folder / "no-unk.txt", _in_place(without, known, len(found)))
         aligns = translator.folder.model.architecture == "rnnsearch"
         if aligns:
-            links = [" ".join(f"{x}-{y}" for x, y in links_from(t.alignment, CLEAR)) for t in found]
+            links = [" ".join(f"{x}-{y}" for x, y in links_from(t.token_alignment, CLEAR)) for t in found]
             _write_lines(folder / "links.txt", links)
         share = unknown_share(test.sources, translator.folder.source)
         return self._keep(folder / "about.json", {
-            "known": known, "aligns": aligns, "unknown_source": [float(share), share.signature],
+            "known": known, "agreeing": [agreeing(t.token_alignment) for t in found] if aligns else None,
+            "unknown_source": [float(share), share.signature],
         })  # fmt: skip
 
     def _kept(self, path: Path) -> dict[str, Any] | None:
@@ -187,12 +188,13 @@ class Results:
 
 def _read(folder: Path, about: dict[str, Any]) -> Translated:
     outputs = _lines(folder / "output.txt")
-    links = None
-    if about["aligns"]:
-        links = [[(int(x), int(y)) for x, y in (link.split("-") for link in line.split())]
-                 for line in _lines(folder / "links.txt")]  # fmt: skip
+    looked = None
+    if about["agreeing"] is not None:
+        lines = zip(_lines(folder / "links.txt"), about["agreeing"], strict=True)
+        looked = [Looked([(int(x), int(y)) for x, y in (link.split("-") for link in line.split())], count)
+                  for line, count in lines]  # fmt: skip
     value, signature = about["unknown_source"]
-    return Translated(outputs, _lines(folder / "no-unk.txt"), about["known"], Score(value, signature), links)
+    return Translated(outputs, _lines(folder / "no-unk.txt"), about["known"], Score(value, signature), looked)
 
 
 def _in_place(lines: Sequence[str], numbers: Sequence[int], size: int) -> list[str]:
@@ -212,8 +214,8 @@ def _lines(path: Path) -> list[str]:
 
 
 def _drawn(translation: Translation) -> dict[str, Any]:
-    weights = translation.alignment.round(_DECIMALS).tolist()
-    return {"text": translation.text, "words": translation.words, "source_words": translation.source_words,
+    weights = translation.token_alignment.round(_DECIMALS).tolist()
+    return {"text": translation.text, "words": translation.tokens, "source_words": translation.source_tokens,
             "weights": weights}  # fmt: skip
 
 

@@ -5,25 +5,36 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from rnnsearch.evaluation.metrics import has_spaces
 
 #: A rest of fewer words than these is no going astray, only a last word or two that differ.
 LEAST_REST = 3
 #: Sentences side by side for each of these lengths: of more than so many words.
 SIDE_BY_SIDE, LONG = 3, (30, 50)
+#: A target word looks at two source words at once if it gave each of them at least so much of its weight.
+SHARE = 0.3
+
+
+@dataclass(frozen=True)
+class Looked:
+    """Where a model looked in a sentence. links: the clear ones of tokens, (source, target); agreeing: how many target
+    tokens looked at two source tokens at once (the function of that name)."""
+
+    links: Sequence[tuple[int, int]]
+    agreeing: int
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A sentence that might be shown.
-
-    length: words of its source; chrf: of its translation, 0 to 100; links: its clear ones, (source, target).
-    """
+    """A sentence that might be shown. length: words of its source; chrf: of its translation, 0 to 100."""
 
     number: int
     length: int
     chrf: float
-    links: Sequence[tuple[int, int]]
+    looked: Looked
 
 
 @dataclass(frozen=True)
@@ -34,9 +45,11 @@ class Chosen:
     rule: str
 
 
-def crosses(links: Sequence[tuple[int, int]]) -> bool:
-    """Whether any two links cross."""
-    return any((x - v) * (y - w) < 0 for (x, y), (v, w) in itertools.combinations(links, 2))
+def agreeing(alpha: NDArray[np.float64]) -> int:
+    """How many target words looked at two neighbouring source words at once, as "l'" does at "the" and at "man": an
+    article that must agree with its noun. alpha: [T_y, T_x]."""
+    looked = alpha >= SHARE
+    return int((looked[:, :-1] & looked[:, 1:]).any(axis=1).sum())
 
 
 def turn(links: Sequence[tuple[int, int]]) -> int:
@@ -65,8 +78,8 @@ def for_pictures(candidates: Sequence[Candidate]) -> list[Chosen]:
     rules: list[tuple[str, Callable[[Sequence[Candidate]], Candidate | None]]] = [
         ("turned around: of the sentences of 5 to 20 words in the better half by chrF, the one with the longest phrase "
          "that is said backwards, word by word", _turned),
-        ("straight on: of the sentences of 6 to 12 words of which no two clear links cross, the one with the highest "
-         "chrF", _straight),
+        ("agreement: of the sentences of 5 to 20 words in the better half by chrF, the one with the most words that "
+         "looked at two neighbouring words at once, as an article does that must agree with its noun", _agreeing),
         ("long: of the sentences of 40 to 60 words in the better half by chrF, the one nearest to 50 words", _long),
         ("gone wrong: of the sentences of 15 to 30 words, the one with the lowest chrF", _wrong),
     ]  # fmt: skip
@@ -122,13 +135,14 @@ def _better_half(candidates: Sequence[Candidate]) -> list[Candidate]:
 
 def _turned(candidates: Sequence[Candidate]) -> Candidate | None:
     good = _better_half([c for c in candidates if 5 <= c.length <= 20])
-    found = max(good, key=lambda c: (turn(c.links), c.chrf, c.length), default=None)
-    return found if found and turn(found.links) > 1 else None
+    found = max(good, key=lambda c: (turn(c.looked.links), c.chrf, c.length), default=None)
+    return found if found and turn(found.looked.links) > 1 else None
 
 
-def _straight(candidates: Sequence[Candidate]) -> Candidate | None:
-    straight = [c for c in candidates if 6 <= c.length <= 12 and 2 * len(c.links) >= c.length and not crosses(c.links)]
-    return max(straight, key=lambda c: c.chrf, default=None)
+def _agreeing(candidates: Sequence[Candidate]) -> Candidate | None:
+    good = _better_half([c for c in candidates if 5 <= c.length <= 20])
+    found = max(good, key=lambda c: (c.looked.agreeing, c.chrf), default=None)
+    return found if found and found.looked.agreeing else None
 
 
 def _long(candidates: Sequence[Candidate]) -> Candidate | None:
