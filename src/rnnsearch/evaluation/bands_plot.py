@@ -110,15 +110,16 @@ def _line(axes: Any, plot: Plot, curve: Curve, aside: float) -> None:
 
 def _dress(axes: Any, plot: Plot, ink: str) -> None:
     axes.set_ylabel(plot.score)
-    axes.set_ylim(bottom=max(0.0, axes.get_ylim()[0]))
+    low, high = max(0.0, axes.get_ylim()[0]), axes.get_ylim()[1]
+    axes.set_ylim(low, high + (0.07 * (high - low) if plot.limits else 0.0))  # what marks the limits needs room
     axes.grid(axis="y", color="#808080", alpha=0.3)
     axes.tick_params(axis="x", length=0)
     for limit in plot.limits:
         before = sum(band.last is not None and band.last <= limit for band in plot.bands)
         if 0 < before < len(plot.bands):
             axes.axvline(before - 0.5, color=ink, linewidth=0.9, linestyle=(0, (2, 3)))
-            axes.text(before - 0.53, 0.98, f"trained to {limit}", transform=axes.get_xaxis_transform(), fontsize=8,
-                      ha="right", va="top", rotation=90, color=ink)  # fmt: skip
+            axes.text(before - 0.53, 0.985, f"trained to {limit}", transform=axes.get_xaxis_transform(), fontsize=8,
+                      ha="right", va="top", color=ink)  # fmt: skip
     if len(plot.curves) > 1:
         legend = axes.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0), fontsize=9,
                              ncols=min(len(plot.curves), 5), handlelength=2.8, columnspacing=1.4)  # fmt: skip

@@ -67,7 +67,7 @@ SCALES = {
         "base",
         load_settings("base", None, {
             "embedding_size": 160, "hidden_size": 256, "attention_size": 192, "maxout_size": 160,
-            "tokeniser": "moses", "vocabulary_size": 10_000,
+            "tokeniser": "moses", "vocabulary_size": 10_000, "dropout": 0.3,
         }),
         100,
     ),
