@@ -46,8 +46,8 @@ class Chosen:
 
 
 def agreeing(alpha: NDArray[np.float64]) -> int:
-    """How many target words looked at two neighbouring source words at once, as "l'" does at "the" and at "man": an
-    article that must agree with its noun. alpha: [T_y, T_x]."""
+    """How many target tokens looked at two neighbouring source tokens at once, as "l'" does at "the" and at "man": an
+    article that must agree with its noun. alpha: float64 [T_y, T_x], the sentence end left out of both."""
     looked = alpha >= SHARE
     return int((looked[:, :-1] & looked[:, 1:]).any(axis=1).sum())
 
@@ -129,24 +129,26 @@ def _bare(word: str) -> str:
     return word[edges[0] : edges[-1] + 1].casefold() if edges else word
 
 
-def _better_half(candidates: Sequence[Candidate]) -> list[Candidate]:
-    return sorted(candidates, key=lambda c: -c.chrf)[: -(-len(candidates) // 2)]
+def _good(candidates: Sequence[Candidate], least: int, most: int) -> list[Candidate]:
+    """The better half by chrF of those of `least` to `most` words."""
+    fit = [candidate for candidate in candidates if least <= candidate.length <= most]
+    return sorted(fit, key=lambda c: -c.chrf)[: -(-len(fit) // 2)]
 
 
 def _turned(candidates: Sequence[Candidate]) -> Candidate | None:
-    good = _better_half([c for c in candidates if 5 <= c.length <= 20])
+    good = _good(candidates, 5, 20)
     found = max(good, key=lambda c: (turn(c.looked.links), c.chrf, c.length), default=None)
     return found if found and turn(found.looked.links) > 1 else None
 
 
 def _agreeing(candidates: Sequence[Candidate]) -> Candidate | None:
-    good = _better_half([c for c in candidates if 5 <= c.length <= 20])
+    good = _good(candidates, 5, 20)
     found = max(good, key=lambda c: (c.looked.agreeing, c.chrf), default=None)
     return found if found and found.looked.agreeing else None
 
 
 def _long(candidates: Sequence[Candidate]) -> Candidate | None:
-    good = _better_half([c for c in candidates if 40 <= c.length <= 60])
+    good = _good(candidates, 40, 60)
     return min(good, key=lambda c: (abs(c.length - 50), -c.chrf), default=None)
 
 
