@@ -57,4 +57,4 @@ def test_every_command_shows_its_flags_without_torch(python):
 
 def test_translator_is_found_when_it_is_asked_for(python):
     done = python("-c", "import rnnsearch; print(rnnsearch.Translator.__module__)")
-    assert done.stdout == "rnnsearch.translator\n", done.stderr
+    assert done.stdout == "rnnsearch.translator.translator\n", done.stderr

@@ -17,7 +17,6 @@ import numpy as np
 import pytest
 
 from mock_engine import MockEngine
-from rnnsearch import translator as translator_module
 from rnnsearch.config import ModelSettings, SearchSettings
 from rnnsearch.engine import open_engine
 from rnnsearch.errors import UserError
@@ -29,7 +28,9 @@ from rnnsearch.text.parts import cut
 from rnnsearch.text.side import Side
 from rnnsearch.text.tokenise import MosesTokeniser, SpaceTokeniser, SubwordTokeniser, train_subwords
 from rnnsearch.text.vocabulary import EOS_ID, UNK_ID, Vocabulary
-from rnnsearch.translator import GRID_CELLS, PAIRS_AHEAD, READ_AHEAD, Translation, Translator
+from rnnsearch.translator import GRID_CELLS, READ_AHEAD, Translation, Translator
+from rnnsearch.translator import lines as translator_lines
+from rnnsearch.translator import translator as translator_module
 
 SOURCE_WORDS = ["the", "a", "cat", "dog", "sleeps", "sees", ".", ",", "?", "!", "-", "café", "naïve"]
 TARGET_WORDS = ["le", "un", "chat", "chien", "dort", "voit", "."]
@@ -187,6 +188,15 @@ def test_a_long_line_is_translated_in_parts_and_the_warning_names_it(caplog):
     ]
     assert results[1].alignment.shape == (len(results[1].words), 396)
     assert len(results[1].words) >= 396 / 2
+
+
+def test_many_long_lines_are_named_in_one_warning(caplog):
+    lines = ["the cat " * 5, "the cat", "a dog " * 9, ""] * 2
+    with caplog.at_level(logging.WARNING, "rnnsearch"):
+        mock_translator(max_length=6).translate_chunk(lines, first=11)
+    assert [r.getMessage() for r in caplog.records] == [
+        "lines 11, 13, 15, 17: over the limit of 6 tokens; translated in parts"
+    ]
 
 
 @pytest.mark.parametrize("limit", [1, 2, 7, 50, 396, 1000])
@@ -486,9 +496,9 @@ def test_pairs_are_read_ahead_only_so_far(monkeypatch):
     next(found)
     assert len(read) == READ_AHEAD
     read.clear()
-    monkeypatch.setattr(translator_module, "PAIRS_AHEAD", 7 * 7 * 3)
+    monkeypatch.setattr(translator_lines, "PAIRS_AHEAD", 7 * 7 * 3)
     next(mock_translator().align_pairs(endless(("the cat", "le chat"))))
-    assert len(read) == 4 < PAIRS_AHEAD
+    assert len(read) == 4
 
 
 def test_what_cannot_be_aligned_is_refused():
@@ -512,12 +522,12 @@ def test_an_interruption_stops_the_work_and_the_translator_goes_on(monkeypatch, 
     engine = MockEngine(9, 1, eos_bias=-np.inf)
     translator, step, guards = mock_translator(engine), engine.step, []
 
-    class Guard(translator_module._Stoppable):
+    class Guard(translator_module.Stoppable):
         def __init__(self, guarded):
             super().__init__(guarded)
             guards.append(self)
 
-    monkeypatch.setattr(translator_module, "_Stoppable", Guard)
+    monkeypatch.setattr(translator_module, "Stoppable", Guard)
 
     def interrupt(state, words, parents):
         if engine.steps == 3:
