@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from rnnsearch.text.grammar import GrammarPair, generate, lexicon, node, phrases, verbs
+from rnnsearch.text.grammar import GrammarPair, clauses, generate, lexicon, node, phrases, verbs
 from rnnsearch.text.grammar.phrases import Agreement
 from rnnsearch.text.grammar.verbs import CLITICS, Extras, Style
 
@@ -189,6 +189,33 @@ def test_places_chain_with_de_and_inner_articles() -> None:
         the, village, school, garden = range(4)
         assert english.split()[3] == "garden"
         assert {(the, 0), (garden, 1), (school, 2), (school, 3), (school, 4), (village, 5)} <= links, french
+
+
+@pytest.mark.parametrize(
+    ("english", "french", "links"),
+    [
+        ("every day", "chaque jour", {(0, 0), (1, 1)}),
+        ("last year", "l' année dernière", {(0, 2), (1, 0), (1, 1)}),
+        ("next week", "la semaine prochaine", {(0, 2), (1, 0), (1, 1)}),
+        ("in winter", "en hiver", {(0, 0), (1, 1)}),
+        ("yesterday", "hier", {(0, 0)}),
+    ],
+)
+def test_words_of_time_are_linked_each_to_its_own(english: str, french: str, links: set[tuple[int, int]]) -> None:
+    assert finish(clauses._when(english, french)) == (english, french, links)
+
+
+def test_a_comma_before_a_connective_is_linked_to_the_comma_alone(sample: list[GrammarPair]) -> None:
+    seen = 0
+    for pair in sample:
+        for at, (word, following) in enumerate(itertools.pairwise(pair.source)):
+            if word == "," and following in {"but", "and", "so"}:
+                (comma,) = (j for i, j in pair.alignment if i == at)
+                (connective,) = (j for i, j in pair.alignment if i == at + 1)
+                assert pair.target[comma] == ","
+                assert pair.target[connective] == {"but": "mais", "and": "et", "so": "donc"}[following]
+                seen += 1
+    assert seen > 100
 
 
 def test_negation_has_two_parts_both_linked_to_not() -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from random import Random
 
 from rnnsearch.text.grammar.clauses import clause
-from rnnsearch.text.grammar.node import Phrase, elide, links, typeset, unit
+from rnnsearch.text.grammar.node import Phrase, counterparts, elide, links, typeset, unit
 
 SHORTEST, LONGEST = 3, 80
 TIMES = (("present", "past", "future"), (5, 4, 2))
@@ -95,7 +95,7 @@ def _body(rng: Random, n: int, time: str, *, opening: bool = False, last: tuple[
         return clause(rng, n, time, opening=opening)
     options = [c for c in CONNECTIVES[time] if c != last]
     connective = rng.choice(options)
-    joint = unit(*connective)
+    joint = counterparts(*connective)
     left = n - len(joint.en)
     first = rng.randint(3, min(11, left - 3))
     start = clause(rng, first, time, opening=opening)

@@ -7,7 +7,7 @@ from random import Random
 from rnnsearch.text.grammar import lexicon, phrases
 from rnnsearch.text.grammar import words as lists
 from rnnsearch.text.grammar.lexicon import VERBS, Verb
-from rnnsearch.text.grammar.node import Phrase, introduce, unit, words
+from rnnsearch.text.grammar.node import Phrase, counterparts, introduce, reverse, unit, words
 from rnnsearch.text.grammar.phrases import LIVING, MASS, PLACES, Agreement, NounPhrase
 from rnnsearch.text.grammar.verbs import (
     CLITICS,
@@ -93,12 +93,22 @@ def clause(rng: Random, n: int, time: str, *, opening: bool = False) -> Phrase:
     `opening`: it begins the sentence, so that an adverb may come first, and "they" can only mean "ils".
     """
     if n >= 5 and rng.random() < 0.12:
-        when = unit(*TIMES[time].draw(rng))
+        when = _when(*TIMES[time].draw(rng))
         left = n - len(when.en)
         if opening and left >= 3 and rng.random() < 0.6:
             return when + unit(",", ",") + _plain_clause(rng, left - 1, time, opening)
         return _plain_clause(rng, left, time, opening) + when
     return _plain_clause(rng, n, time, opening)
+
+
+def _when(en: str, fr: str) -> Phrase:
+    """An adverb of time, each word linked to its counterpart: "last year" with "l' année dernière" too."""
+    french = fr.split()
+    if len(french) == 3:
+        article, noun, adjective = french
+        qualifier, head = en.split()
+        return reverse(unit(qualifier, adjective), unit(head, f"{article} {noun}"))
+    return counterparts(en, fr)
 
 
 def _plain_clause(rng: Random, n: int, time: str, opening: bool) -> Phrase:

@@ -48,6 +48,15 @@ def unit(en: str, fr: str) -> Phrase:
     return Phrase(words(en, meaning), words(fr, meaning))
 
 
+def counterparts(en: str, fr: str) -> Phrase:
+    """Each word linked to the one in its place on the other side; one `unit` where one side has more words."""
+    english, french = en.split(), fr.split()
+    if len(english) != len(french):
+        return unit(en, fr)
+    each = [unit(*both) for both in zip(english, french, strict=True)]
+    return sum(each[1:], start=each[0])
+
+
 def reverse(first: Phrase, second: Phrase) -> Phrase:
     """The two phrases in this order in English and in the other order in French."""
     return Phrase(first.en + second.en, second.fr + first.fr)
