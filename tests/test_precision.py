@@ -1,6 +1,7 @@
 """Which type the matrix products of a run have, and how PyTorch is set up for it."""
 
 import logging
+import os
 
 import pytest
 import torch
@@ -63,3 +64,13 @@ def test_torch_is_left_as_it_was(processor):
         assert present() == ("highest" if processor == "AMX" else "medium", before[1])
     with torch_set_up(settings(), "cuda", None):
         assert present()[0] == "highest"
+
+
+@pytest.mark.parametrize("chosen", [None, "7"])
+def test_code_of_products_is_kept_where_it_is_dear(processor, chosen, monkeypatch):
+    name = "ONEDNN_PRIMITIVE_CACHE_CAPACITY"
+    monkeypatch.setenv(name, chosen or "")  # so that it is put back
+    if chosen is None:
+        monkeypatch.delenv(name)
+    with torch_set_up(settings(), "cpu", None):
+        assert os.environ.get(name) == (chosen or (None if processor == "AMX" else "64"))
