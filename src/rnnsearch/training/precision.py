@@ -54,8 +54,8 @@ def torch_set_up(settings: TrainingSettings, device: str, threads: int | None) -
     # oneDNN is the faster library. With AMX it may round to bfloat16 then, so not where float32 was asked for by name.
     medium = device == "cpu" and (settings.precision != "float32" or not _has("AMX"))
     # oneDNN keeps code and scratch memory for each shape of product it has seen, 1,024 of them unless told otherwise:
-    # gigabytes with batches of every shape. Without AMX fewer cost no measurable time; with it, whose code takes a
-    # millisecond to make, they cost some 30 % of the speed of two cores. It reads this at its first product.
+    # gigabytes with batches of every shape. Without AMX fewer cost no measurable time; with it they cost
+    # some 30 % of the speed of two cores, because the code is made again and again. It reads this at its first product.
     if not _has("AMX"):
         os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64")
     _keep_memory()
