@@ -271,6 +271,16 @@ def test_evaluate_names_the_device_that_is_full(files, capsys):
     assert "cannot write /dev/full: No space left" in capsys.readouterr().err
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs the device /dev/full")
+def test_a_full_disk_is_named_as_standard_output_and_the_report_is_written(files, tmp_path, capsys, monkeypatch):
+    reference, page = files("t.fr", "le chat\n"), tmp_path / "report.md"
+    with Path("/dev/full").open("wb", buffering=0) as full:
+        monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(full))
+        assert main(["evaluate", "--hypotheses", reference, reference, "--report", str(page)]) == 1
+    assert "rnnsearch: error: cannot write to standard output: No space left on device\n" in capsys.readouterr().err
+    assert "BLEU" in page.read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize(("flag", "tokeniser"), [(None, "zh"), ("ja", "char"), ("ko", "char"), ("pt-BR", "13a")])
 def test_evaluate_chooses_the_tokeniser_by_language(files, capsys, flag, tokeniser):
     output, reference = files("out", "我今天去学校看书。\n"), files("t.zh", "我今天去学校读书。\n")

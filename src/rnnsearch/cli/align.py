@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
     translator = _open(args)
     lines = _forward(args, translator) if args.reverse_model is None else _both_ways(args, translator)
     for line in lines:
-        writing.write(line.encode("utf-8") + b"\n")
+        writing.write(line + "\n")
     return 0
 
 

@@ -3,13 +3,12 @@
 import argparse
 import json
 import logging
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rnnsearch import __version__
-from rnnsearch.cli import opening
+from rnnsearch.cli import opening, writing
 from rnnsearch.errors import UserError
 
 if TYPE_CHECKING:
@@ -61,8 +60,10 @@ def run(args: argparse.Namespace) -> int:
     files = [path for path in names if path is not None]
     texts = dict(zip(files, _read(files, args.encoding, args.errors), strict=True))
     report = measure(*_systems(args, texts))
-    _print(report, args.json == Path("-"))
-    _write_all(report, args)
+    try:
+        _print(report, args.json == Path("-"))
+    finally:  # whoever reads the table may be gone: the files are written all the same
+        _write_all(report, args)
     return 0
 
 
@@ -222,16 +223,15 @@ def _print(report: "Report", as_json: bool) -> None:
     from rnnsearch.evaluation import report_tables
 
     if as_json:
-        sys.stdout.write(_json(report))
+        writing.write(_json(report))
         return
     main, *others = (judged.system for judged in report.systems)
     count = f"{len(report.text.references):,} sentences"
-    print(count + (f", translated by {main.translator}" if main.translator else ""))
-    for system in others:
-        print(f"{system.name}: {system.translator or 'translations from a file'}")
+    about = [count + (f", translated by {main.translator}" if main.translator else "")]
+    about += [f"{system.name}: {system.translator or 'translations from a file'}" for system in others]
     tables = [report_tables.scores, report_tables.bootstrap, report_tables.known, report_tables.bands]
     shown = [table.as_text() for table in (of(report) for of in tables) if table is not None]
-    print("", *shown, sep="\n", end="", flush=True)
+    writing.write("\n".join([*about, "", *shown]))
 
 
 def _json(report: "Report") -> str:

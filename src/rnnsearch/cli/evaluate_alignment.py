@@ -2,8 +2,9 @@
 
 import argparse
 import json
-import sys
 from pathlib import Path
+
+from rnnsearch.cli import writing
 
 #: Version of the object that --json writes; a change that could break a reader raises it.
 JSON_VERSION = 1
@@ -35,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
     gold = read_links(args.gold, form=args.gold_form, first=args.first_index, target_first=turned)
     scores = compare(gold, read_links(args.links, form="pharaoh"), (str(args.gold), str(args.links)))
     if args.json:
-        print(json.dumps({"version": JSON_VERSION, **scores.as_dict()}, indent=2))
+        writing.write(json.dumps({"version": JSON_VERSION, **scores.as_dict()}, indent=2) + "\n")
     else:
-        sys.stdout.write(scores.table())
+        writing.write(scores.table())
     return 0

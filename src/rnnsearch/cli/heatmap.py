@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rnnsearch.cli import opening
+from rnnsearch.cli import opening, writing
 from rnnsearch.errors import UserError
 
 if TYPE_CHECKING:
@@ -84,4 +84,4 @@ def _draw(translations: "Sequence[Translation]", outputs: Sequence[Path]) -> Non
         pictures = [
             heatmap.terminal(t.words, t.source_words, t.alignment, style=style, width=width) for t in translations
         ]
-        sys.stdout.write("\n".join(pictures))
+        writing.write("\n".join(pictures))

@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
             replace_unk=args.replace_unk, max_length=args.max_length, batch_size=args.batch_size,
         )  # fmt: skip
         for number, translation in enumerate(translations, done):
-            writing.write(form(number, translation).encode("utf-8") + b"\n")
+            writing.write(form(number, translation) + "\n")
         done += len(chunk)
     return 0
 

@@ -1,4 +1,4 @@
-"""How commands write translations and alignments: to standard output at once, links and numbers as text."""
+"""How commands write what they found: to standard output at once, links and numbers as text."""
 
 import argparse
 import math
@@ -22,10 +22,10 @@ def alignment_rule(text: str) -> str | float:
     return number
 
 
-def write(data: bytes) -> None:
+def write(text: str) -> None:
     """To standard output, at once. Raises UserError where that fails; BrokenPipeError where nobody reads any more."""
     try:
-        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.write(text.encode("utf-8", "surrogateescape"))
         sys.stdout.buffer.flush()
     except BrokenPipeError:
         raise
