@@ -3,11 +3,13 @@
 import copy
 import functools
 import itertools
+import os
 import pickle
 import signal
 import threading
 import time
 from collections.abc import Iterable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -25,6 +27,8 @@ from rnnsearch.text.tokenise import MosesTokeniser, SubwordTokeniser, train_subw
 from rnnsearch.text.vocabulary import Vocabulary
 from rnnsearch.translator import GRID_CELLS, READ_AHEAD, Translation
 from rnnsearch.translator import translator as translator_module
+
+MODEL = Path(__file__).parent / "models" / "format-1"
 
 
 def same(one: Translation, other: Translation):
@@ -233,6 +237,29 @@ def test_the_end_of_a_line_is_no_part_of_its_last_word():
         assert translator.align(line, "le chat\n").words == ["le", "chat"]
     (empty,) = translator.translate(["\n"])
     assert (empty.source, empty.text, empty.source_words) == ("", "", [])
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a system that can fork")
+def test_a_translator_does_not_go_along_into_a_fork(python):
+    done = python("-c", """if True:
+        import os
+        from rnnsearch import Translator
+        from rnnsearch.errors import UserError
+        translator = Translator.load(os.environ["MODEL"], threads=1)
+        translator.translate("a")
+        if os.fork():
+            os.wait()
+        else:
+            try:
+                translator.translate("a")
+            except UserError as error:
+                print(error)
+            print(Translator.load(os.environ["MODEL"], threads=1).translate("a").source == "a")
+        """, MODEL=str(MODEL))  # fmt: skip
+    assert done.stdout == (
+        f"the translator of {MODEL} belongs to another process; load it again where it is needed: "
+        f"Translator.load('{MODEL}')\nTrue\n"
+    )
 
 
 def test_close_closes_the_engine():

@@ -46,6 +46,7 @@ class Translator:
         self._text = threading.Lock()  # held by who reads or writes: tokenisers are not made for several threads
         self._dictionary: Mapping[str, str] | None = None  # read when it is first needed
         self._closed = False
+        self._process = os.getpid()
         self._engine = self._work(make_engine)
 
     @classmethod
@@ -132,10 +133,11 @@ class Translator:
 
     def __reduce__(self) -> NoReturn:
         """Threads and engines cannot be pickled or copied: the TypeError says what to do instead."""
-        raise TypeError(
-            "a Translator cannot be pickled or copied; load it again where it is needed: "
-            f"Translator.load({', '.join(repr(str(folder.path)) for folder in self.folders)})"
-        )
+        raise TypeError(f"a Translator cannot be pickled or copied; {self._how_to_load()}")
+
+    def _how_to_load(self) -> str:
+        paths = ", ".join(repr(str(folder.path)) for folder in self.folders)
+        return f"load it again where it is needed: Translator.load({paths})"
 
     def _work(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         future = self._submit(function, *args, **kwargs)
@@ -145,6 +147,8 @@ class Translator:
     def _submit(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> Future[R]:
         if self._closed:
             raise UserError(f"the translator of {self.folder.path} is closed; load it again")
+        if self._process != os.getpid():  # a fork takes no threads along: it would wait for ever
+            raise UserError(f"the translator of {self.folder.path} belongs to another process; {self._how_to_load()}")
         return self._pool.submit(function, *args, **kwargs)
 
     def _plan(self, options: Options) -> Plan:
