@@ -3,7 +3,7 @@
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -42,3 +42,18 @@ def python(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
         )
 
     return run
+
+
+@pytest.fixture
+def quick_training(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A training waits for no disk, has one thread and draws no curve."""
+    import torch
+
+    from rnnsearch.training import trainer
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    monkeypatch.setattr("os.fsync", lambda handle: None)
+    monkeypatch.setattr(trainer, "find_spec", lambda name: None)
+    yield
+    torch.set_num_threads(threads)

@@ -2,10 +2,8 @@
 
 import gzip
 import json
-import logging
 import math
 import random
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -16,18 +14,15 @@ from hypothesis import strategies as st
 
 from forced import alignment
 from rnnsearch import kernels, paper
-from rnnsearch.config import DataSettings, ModelSettings, load_settings
+from rnnsearch.config import DataSettings, ModelSettings
 from rnnsearch.errors import UserError
 from rnnsearch.evaluation.alignment_error import compare
 from rnnsearch.model import GUIDED_WEIGHT, Model
-from rnnsearch.model_folder import ModelFolder
 from rnnsearch.text import working
 from rnnsearch.text.batches import collate
 from rnnsearch.text.grammar import generate
-from rnnsearch.text.links import Links, pharaoh
+from rnnsearch.text.links import Links
 from rnnsearch.text.prepare import CorpusFiles, Prepared, prepare
-from rnnsearch.training import resume, train, trainer
-from rnnsearch.training.trainer import Trainer
 
 DEV = [("dev one", "dev un"), ("dev two", "dev deux")]
 
@@ -312,119 +307,3 @@ def test_the_alignment_of_the_grammar_is_learnt_faster_with_its_links(order):
 
     assert error(True) < 0.55
     assert error(False) > 0.75
-
-
-# --- in a training
-
-TINY = {
-    "embedding_size": 12, "hidden_size": 12, "attention_size": 8, "maxout_size": 8, "tokeniser": "none",
-    "batch_tokens": 300, "max_updates": 12, "patience": 0, "validate_every": 30,
-}  # fmt: skip
-
-
-def settings(**values):
-    return load_settings("small", None, TINY | values)
-
-
-@pytest.fixture
-def quick(monkeypatch):
-    """No waiting for the disk, one thread, no curve."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    monkeypatch.setattr("os.fsync", lambda handle: None)
-    monkeypatch.setattr(trainer, "find_spec", lambda name: None)
-    yield
-    torch.set_num_threads(threads)
-
-
-@pytest.fixture
-def files(tmp_path):
-    """train (with links) and dev: the target is the source in capitals, backwards."""
-    dice, rows = random.Random(3), {}
-    while len(rows) < 240:
-        words = dice.choices("abcdefgh", k=dice.randint(2, 7))
-        links = pharaoh((i, len(words) - 1 - i) for i in range(len(words)))
-        rows[" ".join(words)] = (" ".join(words), " ".join(reversed(words)).upper(), links)
-    whole = list(rows.values())
-    return write(tmp_path, whole[20:]), write(tmp_path, [row[:2] for row in whole[:20]], "dev")
-
-
-def updates(model):
-    lines = (model.with_name(model.name + ".run") / "metrics.jsonl").read_text().splitlines()
-    return [event for event in map(json.loads, lines) if event["event"] == "update"]
-
-
-def last(model):
-    return ModelFolder.open(model.with_name(model.name + ".run") / "last").weights()
-
-
-@pytest.mark.usefixtures("quick")
-def test_a_run_with_links_logs_their_loss_and_validates_without_it(tmp_path, files, monkeypatch, caplog):
-    corpus, dev = files
-    losses, asked, batch_loss, whole = [], set(), Trainer._loss, Model.loss
-
-    def noted(self, indices, p):
-        objective, loss = batch_loss(self, indices, p)
-        losses.append((objective.item(), loss))
-        return objective, loss
-
-    def watched(self, *arrays, **options):
-        asked.add((self.training, options.get("guide") is not None))
-        return whole(self, *arrays, **options)
-
-    monkeypatch.setattr(Trainer, "_loss", noted)
-    monkeypatch.setattr(Model, "loss", watched)
-    given_files = {"dev": dev.paths, "guided_alignment": corpus.links}
-    with caplog.at_level(logging.INFO, "rnnsearch"):
-        train(settings(max_updates=60, label_smoothing=0.0), corpus.paths, tmp_path / "m", **given_files)
-    assert asked == {(True, True), (False, False)}
-    assert "links between words of the pairs kept: " in caplog.text
-    events = updates(tmp_path / "m")
-    for event, part in zip(events, (losses[i : i + 10] for i in range(1, 61, 10)), strict=True):  # the first is a trial
-        tokens = sum(loss.tokens for _, loss in part)
-        assert event["guided"] == pytest.approx(sum(loss.guided.item() for _, loss in part) / tokens)
-        assert event["loss"] == pytest.approx(sum(loss.nll.item() for _, loss in part) / tokens)
-        for objective, loss in part:
-            whole_loss = loss.nll.item() + GUIDED_WEIGHT * loss.guided.item()
-            assert objective == pytest.approx(whole_loss / loss.tokens, rel=1e-4)
-    guided = [event["guided"] for event in events]
-    assert all(later < earlier for earlier, later in pairwise(guided))
-
-
-@pytest.mark.usefixtures("quick")
-def test_a_run_with_links_goes_on_with_them_and_takes_no_others(tmp_path, files):
-    corpus, dev = files
-    links = corpus.links
-    for name, limit in ("whole", 20), ("halves", 10):
-        train(settings(max_updates=limit), corpus.paths, tmp_path / name, dev=dev.paths, guided_alignment=links)
-    other = tmp_path / "other.links"
-    other.write_text(links.read_text().replace("0-", "1-", 1))
-    with pytest.raises(UserError, match=r"other.links is not the file that the run was started from \(.*train.links"):
-        resume(tmp_path / "halves", {}, guided_alignment=other)
-    resume(tmp_path / "halves", {"max_updates": 15}, corpus=corpus.paths, guided_alignment=links)
-    links.unlink()
-    resume(tmp_path / "halves", {"max_updates": 20}, corpus=corpus.paths)
-    whole, halves = last(tmp_path / "whole"), last(tmp_path / "halves")
-    assert all(np.array_equal(whole[name], halves[name]) for name in whole)
-
-
-@pytest.mark.usefixtures("quick")
-def test_a_run_without_links_has_none_of_it_and_takes_none_later(tmp_path, files):
-    corpus, dev = files
-    train(settings(), corpus.paths, tmp_path / "m", dev=dev.paths)
-    assert "guided" not in updates(tmp_path / "m")[0]
-    with pytest.raises(UserError, match=r"started without --guided-alignment .*train.links: leave it out, or start"):
-        resume(tmp_path / "m", {}, guided_alignment=corpus.links)
-    assert resume(tmp_path / "m", {"max_updates": 14}).updates == 14
-    train(settings(max_updates=14), corpus.paths, tmp_path / "taught", dev=dev.paths, guided_alignment=corpus.links)
-    plain, taught = last(tmp_path / "m"), last(tmp_path / "taught")
-    assert not np.array_equal(plain["attention.v_a"], taught["attention.v_a"])
-
-
-@pytest.mark.usefixtures("quick")
-def test_a_network_without_attention_is_refused(tmp_path, files):
-    corpus, dev = files
-    with pytest.raises(UserError, match="--guided-alignment teaches an attention, and rnnencdec has none; leave it"):
-        train(settings(architecture="rnnencdec"), corpus.paths, tmp_path / "m", dev=dev.paths,
-              guided_alignment=corpus.links)  # fmt: skip
-    assert not list(tmp_path.glob("m*"))

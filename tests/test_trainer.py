@@ -5,7 +5,6 @@ import json
 import logging
 import math
 import os
-import random
 import signal
 
 import numpy as np
@@ -22,40 +21,14 @@ from rnnsearch.training.run_folder import RunFolder
 from rnnsearch.training.schedule import LEAST_UPDATES, State, dropout, due, take_note, time_left
 from rnnsearch.training.trainer import Trainer
 from rnnsearch.training.validation import DevelopmentSet, Validation
+from tiny_training import settings, write_text
 
-TINY = {
-    "embedding_size": 12, "hidden_size": 12, "attention_size": 8, "maxout_size": 8, "tokeniser": "none",
-    "batch_tokens": 300, "max_updates": 12, "patience": 0, "validate_every": 30,
-}  # fmt: skip
-
-
-def settings(**values):
-    return load_settings("small", None, TINY | values)
-
-
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch):
-    """No waiting for the disk, one thread, no curve (test_a_run_leaves_a_model_and_its_own_folder draws it)."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    monkeypatch.setattr("os.fsync", lambda handle: None)
-    monkeypatch.setattr(trainer, "find_spec", lambda name: None)
-    yield
-    torch.set_num_threads(threads)
+pytestmark = pytest.mark.usefixtures("quick_training")
 
 
 @pytest.fixture
 def files(tmp_path):
-    """train and dev, .en and .fr: the target is the source in capitals, backwards."""
-    dice, seen = random.Random(3), {}
-    while len(seen) < 240:
-        words = dice.choices("abcdefgh", k=dice.randint(2, 7))
-        seen[" ".join(words)] = " ".join(reversed(words)).upper()
-    pairs = list(seen.items())
-    for name, part in ("dev", pairs[:20]), ("train", pairs[20:]):
-        for ending, column in zip(("en", "fr"), zip(*part, strict=True), strict=True):
-            (tmp_path / f"{name}.{ending}").write_text("".join(line + "\n" for line in column))
-    return {name: [tmp_path / f"{name}.{ending}" for ending in ("en", "fr")] for name in ("train", "dev")}
+    return write_text(tmp_path)
 
 
 def events(model, kind):
