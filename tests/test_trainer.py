@@ -225,7 +225,7 @@ def test_nothing_is_overwritten_without_being_told_to(tmp_path, files):
     assert ModelFolder.open(model).weights()["E_x"].shape[1] == 12
 
 
-@pytest.mark.parametrize(("threshold", "sizes"), [(0, (6, 10, 7, 256)), (10**9, (6, 10, 7, 128))])
+@pytest.mark.parametrize(("threshold", "sizes"), [(0, (6, 10, 7, 256)), (10**9, (6, 10, 7, 192))])
 def test_sizes_left_open_go_by_the_length_of_the_text(tmp_path, files, monkeypatch, threshold, sizes):
     monkeypatch.setattr("rnnsearch.config.LITTLE_TEXT", threshold)
     named = {"embedding_size": 6, "hidden_size": 10, "attention_size": 7, "maxout_size": 0, "dropout": -1.0}
@@ -239,12 +239,13 @@ def test_sizes_left_open_go_by_the_length_of_the_text(tmp_path, files, monkeypat
 
 def test_sizes_by_the_length_of_the_text():
     whole = ModelSettings(embedding_size=256, hidden_size=512, attention_size=512, maxout_size=256)
-    half = ModelSettings(embedding_size=128, hidden_size=256, attention_size=256, maxout_size=128)
+    smaller = ModelSettings(embedding_size=192, hidden_size=384, attention_size=384, maxout_size=192)
     asked = load_settings("base", None, {})
     little, much = asked.of_text(1_499_999), asked.of_text(1_500_000)
-    assert (little.model, little.training.dropout, much.model, much.training.dropout) == (half, 0.3, whole, 0.4)
+    assert (little.model, little.training.dropout, much.model, much.training.dropout) == (smaller, 0.4, whole, 0.4)
     named = load_settings("base", None, {"hidden_size": 300, "dropout": 0.0}).of_text(5)
-    assert (named.model.hidden_size, named.model.maxout_size, named.training.dropout) == (300, 128, 0.0)
+    assert (named.model.hidden_size, named.model.maxout_size, named.training.dropout) == (300, 192, 0.0)
+    assert load_settings("base", None, {"hidden_size": 256}).of_text(5).training.dropout == 0.3
     with pytest.raises(UserError, match=r"--dropout: input should be -1, or 0 at least, got -0\.5"):
         load_settings("base", None, {"dropout": -0.5})
 

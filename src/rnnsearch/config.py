@@ -49,7 +49,7 @@ class ModelSettings(Group):
     def of_text(self, tokens: int) -> "ModelSettings":
         """These settings with the sizes left open (0) chosen for a text of so many target tokens."""
         little = tokens < LITTLE_TEXT
-        chosen = {name: size // 2 if little else size for name, size in SIZES.items() if getattr(self, name) == 0}
+        chosen = {name: size * 3 // 4 if little else size for name, size in SIZES.items() if getattr(self, name) == 0}
         return self.model_copy(update=chosen)
 
 
@@ -183,8 +183,8 @@ GROUPS: dict[str, type[Group]] = {
 #: setting name -> the group it belongs to (names are unique over the groups)
 GROUP_OF = {name: group for group, kind in GROUPS.items() for name in kind.model_fields}
 
-#: Sizes of the network where none are named; half of each for text of fewer target tokens than LITTLE_TEXT, which the
-#: smaller network learns as well in the same time, and then translates more than twice as fast (docs/results.md).
+#: Sizes of the network where none are named; three quarters of each for text of fewer target tokens than LITTLE_TEXT,
+#: which the smaller network learns as well, update by update, in two thirds of the time (docs/results.md).
 SIZES = {"embedding_size": 256, "hidden_size": 512, "attention_size": 512, "maxout_size": 256}
 LITTLE_TEXT = 1_500_000
 #: Settings that `Settings.of_text` chooses where they have these values.
