@@ -17,12 +17,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from random import Random
 
+import numpy as np
+
 from benchmarks.gold import Gold, gold_sets, training_text
 from benchmarks.programs import Command, install
 from benchmarks.setting import FOLDER, RNNSEARCH
 from benchmarks.watch import Failed, watch
 from rnnsearch.evaluation.alignment_error import compare
-from rnnsearch.search.symmetrise import METHODS, symmetrise
+from rnnsearch.search.symmetrise import METHODS, agreed, symmetrise
 from rnnsearch.text.links import Link
 
 HERE = FOLDER / "alignment"
@@ -51,10 +53,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         _write_text(Path(data), gold)
         rows = list(_eflomal(gold)) if args.eflomal else []
-        rows += _ours("rnnsearch", "plain", gold, args.minutes)
+        _train("plain", args.minutes)
+        rows += _ours("rnnsearch", ["plain"], gold)
         if args.guided:
             _teach()
-            rows += _ours("rnnsearch, guided by its own links", "guided", gold, args.minutes / 2)
+            _train("guided", args.minutes / 2)
+            rows += _ours("rnnsearch, guided by its own links", ["guided"], gold)
+            rows += _ours("rnnsearch, both averaged", ["plain", "guided"], gold)
     except Failed as error:
         sys.exit(f"benchmarks: {error}")
     _write(HERE / "results.md", _table(gold, rows))
@@ -65,27 +70,32 @@ Row = tuple[str, str, list[float]]
 
 
 def _judged(name: str, gold: Sequence[Gold], forward: LinkLists, reverse: LinkLists) -> Iterator[Row]:
-    """AER on each set, of each direction and of both joined; the links are of all sets' sentences in one list."""
+    """Each direction and both joined; the links are of all sets' sentences in one list."""
     joined = {method: [symmetrise(*both, method) for both in zip(forward, reverse, strict=True)] for method in METHODS}
     for kind, links in {"en-fr": forward, "fr-en": reverse, **joined}.items():
-        rates, at = [], 0
-        for one in gold:
-            rates.append(compare(one.links, one.whole(links[at : at + len(one.pairs)])).aer)
-            at += len(one.pairs)
-        yield name, kind, rates
+        yield name, kind, _rates(gold, links)
 
 
-def _ours(name: str, kind: str, gold: Sequence[Gold], minutes: float) -> Iterator[Row]:
-    _train(kind, minutes)
+def _rates(gold: Sequence[Gold], links: LinkLists) -> list[float]:
+    """AER on each set."""
+    rates, at = [], 0
+    for one in gold:
+        rates.append(compare(one.links, one.whole(links[at : at + len(one.pairs)])).aer)
+        at += len(one.pairs)
+    return rates
+
+
+def _ours(name: str, kinds: Sequence[str], gold: Sequence[Gold]) -> Iterator[Row]:
+    """Of the ensemble of these kinds."""
     one, other = (
-        [
-            [(a, b) for a, b in json.loads(line)["links"]]
-            for line in _aligned(f"{kind}-{source}-{target}", source, target)
-        ]
+        [json.loads(line) for line in _aligned([f"{kind}-{source}-{target}" for kind in kinds], source, target)]
         for source, target in DIRECTIONS
     )
-    turned = [[(source, target) for target, source in links] for links in other]
-    return _judged(name, gold, one, turned)
+    forward = [[(a, b) for a, b in pair["links"]] for pair in one]
+    turned = [[(a, b) for b, a in pair["links"]] for pair in other]
+    yield from _judged(name, gold, forward, turned)
+    weights = ([np.array(pair["alignment"]) for pair in pairs] for pairs in (one, other))
+    yield name, "agreement", _rates(gold, [agreed(*both) for both in zip(*weights, strict=True)])
 
 
 def _train(kind: str, minutes: float) -> None:
@@ -117,11 +127,10 @@ def _train(kind: str, minutes: float) -> None:
         raise Failed(f"a training failed; its log is beside {HERE / kind}")
 
 
-def _aligned(model: str, source: str, target: str) -> list[str]:
-    """The gold sentences of all sets by a model, as JSON."""
-    return watch(
-        [*RNNSEARCH, "align", "--model", HERE / model, HERE / f"gold.{source}", HERE / f"gold.{target}", "--json"]
-    ).lines
+def _aligned(models: Sequence[str], source: str, target: str) -> list[str]:
+    """The gold sentences of all sets by an ensemble, as JSON."""
+    flags = [part for model in models for part in ("--model", HERE / model)]
+    return watch([*RNNSEARCH, "align", *flags, HERE / f"gold.{source}", HERE / f"gold.{target}", "--json"]).lines
 
 
 def _taught(source: str, target: str) -> Command:

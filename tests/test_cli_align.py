@@ -17,7 +17,7 @@ from rnnsearch.cli.main import main
 from rnnsearch.config import ModelSettings, SearchSettings
 from rnnsearch.model_folder import ModelFolder
 from rnnsearch.search.alignment import hard_links, links_from
-from rnnsearch.search.symmetrise import METHODS, symmetrise
+from rnnsearch.search.symmetrise import METHODS, agreed, symmetrise
 from rnnsearch.text.links import pharaoh
 from rnnsearch.text.side import Side
 from rnnsearch.text.tokenise import SpaceTokeniser
@@ -150,7 +150,7 @@ def test_json(align):
 
 
 @pytest.mark.parametrize("rule", ["hard", "0.25"])
-@pytest.mark.parametrize("method", [None, *METHODS])
+@pytest.mark.parametrize("method", [None, "agreement", *METHODS])
 def test_both_directions_joined(align, method, rule):
     forward, reverse = mock("en-fr"), mock("fr-en")
     expected = []
@@ -159,7 +159,12 @@ def test_both_directions_joined(align, method, rule):
         back = reverse.align(target, source, posterior=True).alignment
         one, other = (hard_links(m) if rule == "hard" else links_from(m, 0.25) for m in (there, back))
         other = [(s, t) for t, s in other]
-        expected.append(pharaoh(symmetrise(one, other, method or "grow-diag-final-and")) if source and target else "")
+        joined = (
+            symmetrise(one, other, method)
+            if method in METHODS
+            else agreed(there, back, 0.4 if rule == "hard" else 0.25)
+        )
+        expected.append(pharaoh(joined) if source and target else "")
     flags = ["--symmetrise", method] if method else []
     assert align("--reverse-model", "fr-en", "--alignment", rule, *flags) == expected
     assert expected != align("--alignment", rule)
@@ -169,8 +174,9 @@ def test_many_pairs_come_in_order_whatever_the_batch(align, file):
     rng = np.random.default_rng(1)
     pairs = [[" ".join(rng.choice(WORDS[code], rng.integers(0, 9))) for code in ("en", "fr")] for _ in range(300)]
     files = [file("many.en", "".join(s + "\n" for s, _ in pairs)), file("many.fr", "".join(t + "\n" for _, t in pairs))]
-    small = align("--batch-size", "1", "--reverse-model", "fr-en", files=files)
-    assert small == align("--batch-size", "64", "--reverse-model", "fr-en", files=files)
+    joined = ("--reverse-model", "fr-en", "--symmetrise", "union")
+    small = align("--batch-size", "1", *joined, files=files)
+    assert small == align("--batch-size", "64", *joined, files=files)
     assert len(small) == 300
     assert [line == "" for line in small] == [not (s and t) for s, t in pairs]
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rnnsearch.search.symmetrise import METHODS, symmetrise
+from rnnsearch.search.symmetrise import METHODS, agreed, symmetrise
 
 SIZE = 5
 GROWN = "grow-diag-final-and"
@@ -109,6 +109,18 @@ def test_growing_does_know():
     forward, reverse = [(0, 0), (3, 5)], [(0, 0), (3, 6)]
     assert symmetrise(forward, reverse, GROWN) == [(0, 0), (3, 5)]
     assert turned(symmetrise(turned(reverse), turned(forward), GROWN)) == {(0, 0), (3, 6)}
+
+
+def test_agreement_worked_by_hand():
+    # Geometric means, source words by target words: 0.6, 0.3; 0, 0.2; sqrt(0.15) = 0.387, 0.4.
+    forward = np.array([[0.9, 0.0, 0.3], [0.1, 0.5, 0.4]])
+    reverse = np.array([[0.4, 0.9], [0.5, 0.08], [0.5, 0.4]])
+    assert agreed(forward, reverse, 0.39) == [(0, 0), (2, 1)]
+    assert agreed(forward, reverse, 0.38) == [(0, 0), (2, 0), (2, 1)]
+    assert agreed(forward, reverse, 0.25) == [(0, 0), (0, 1), (2, 0), (2, 1)]
+    assert agreed(forward, reverse) == agreed(forward, reverse, 0.4)
+    turned_round = agreed(reverse, forward, 0.25)
+    assert turned(turned_round) == {(0, 0), (0, 1), (2, 0), (2, 1)}
 
 
 def test_an_unknown_method_is_refused():

@@ -32,12 +32,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     opening.add_model(parser)
     add("--reverse-model", **opening.MODEL | {"help": "a model from TARGET to SOURCE, whose links are joined with "
         "those of --model; given several times: an ensemble too"})  # fmt: skip
-    add("--symmetrise", choices=("intersection", "union", "grow-diag-final-and"),
-        help="how links of both directions are joined (default: grow-diag-final-and)")  # fmt: skip
+    add("--symmetrise", choices=("agreement", "intersection", "union", "grow-diag-final-and"),
+        help="agreement: links for which the mean of both directions' weights is large; else the links of each are "
+        "joined (default: agreement)")  # fmt: skip
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--alignment", type=writing.alignment_rule, default="hard", metavar="hard|soft|THRESHOLD",
                       help="the best source word of each target word, all weights, or links from a weight "
-                      "(default: hard)")  # fmt: skip
+                      "(default: hard; agreement: 0.4)")  # fmt: skip
     form.add_argument("--json", action="store_true", help="a JSON object a pair: words, alignment, hard links, log p")
     add("--weights", choices=("posterior", "attention"), default="posterior",
         help="posterior: where the model looked, judged with the target word known, which links best; attention: where "
@@ -99,7 +100,6 @@ def _aligned(args: argparse.Namespace, translator: "Translator", pairs: "Pairs")
 
 def _both_ways(args: argparse.Namespace, forward: "Translator") -> Iterator[str]:
     """Links of both directions joined; each model reads as far ahead as the other."""
-    from rnnsearch.search.symmetrise import symmetrise
     from rnnsearch.text.links import pharaoh
 
     reverse = _open(argparse.Namespace(**vars(args) | {"model": args.reverse_model}))
@@ -107,8 +107,18 @@ def _both_ways(args: argparse.Namespace, forward: "Translator") -> Iterator[str]
     pairs, again = tee(_pairs(args))
     turned = ((target, source) for source, target in again)
     for one, other in zip(_aligned(args, forward, pairs), _aligned(args, reverse, turned), strict=True):
-        turned_links = [(source, target) for target, source in _chosen(other, args.alignment)]
-        yield pharaoh(symmetrise(_chosen(one, args.alignment), turned_links, args.symmetrise or "grow-diag-final-and"))
+        yield pharaoh(_joined(one, other, args.alignment, args.symmetrise or "agreement"))
+
+
+def _joined(one: "Translation", other: "Translation", rule: str | float, method: str) -> list[tuple[int, int]]:
+    """The links of a pair by both directions."""
+    from rnnsearch.search.symmetrise import AGREED, agreed, symmetrise
+
+    if method == "agreement":
+        both = one.tokens and other.tokens
+        return agreed(one.alignment, other.alignment, AGREED if isinstance(rule, str) else rule) if both else []
+    turned = [(source, target) for target, source in _chosen(other, rule)]
+    return symmetrise(_chosen(one, rule), turned, method)
 
 
 def _require_reverse(forward: "Translator", reverse: "Translator") -> None:
